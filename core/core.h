@@ -183,10 +183,15 @@ class Core {
 
     // A list is one command: all of it is applied before any delivery.
     void verbs(std::span<const VerbRequest> requests, std::span<Answer> answers);
-    // The delivery's body could be read, and the subscriber can see it from now on; false: it could not be
-    // read, and the message leaves with an error.
-    void visible(QueueId queue, Position position, LeaseId lease, Handle handle, LogPosition log,
-                 bool readable);
+    // After Effects::deliver said false: the body has been read, lies at `log`, and the subscriber will see
+    // it now. Answers the lease's deadline; nothing if the lease is no longer current: the delivery must be
+    // dropped.
+    std::optional<Time> visible(const Delivery& delivery, LogPosition log);
+    // The body could not be read: the message leaves its queue with a named error (rule 16), the room is
+    // free.
+    void unreadable(const Delivery& delivery);
+    // Orderly stop: emits the last records (exact hand-over of at-most-once queues). No command may follow.
+    void stop();
 
     // The publisher of this user and name; new ones get an id and a record (T7).
     PublisherId publisher(std::uint32_t uid, std::string_view name);
