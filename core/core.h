@@ -187,6 +187,9 @@ class Core {
     // it now. Answers the lease's deadline; nothing if the lease is no longer current: the delivery must be
     // dropped.
     std::optional<Time> visible(const Delivery& delivery, LogPosition log);
+    // The delivery of the current lease that the request names, for a client that holds it (its body went out
+    // of the log before the client copied it); nothing if the lease is not current.
+    std::optional<Delivery> current_delivery(const VerbRequest& request) const;
     // The body could not be read: the message leaves its queue with a named error (rule 16), the room is
     // free.
     void unreadable(const Delivery& delivery);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pump: the loop that joins the parts: take what came in, step the core, append, deliver, report. A template
+// over three ports, without I/O, clock or thread of its own; the engine and the simulator run this same code.
+//
+// One thread calls everything here: the dispatcher.
+//
+// Invariants
+//   P1  The journal sees only whole steps (rule 7): every command is followed by end_step, and publish comes
+//   last. P2  A verb is applied only when its client's submit ring was read as far as the client had written
+//   when it made
+//       the verb (rule 8).
+//   P3  Time moves only when every acknowledgment ring was read to the frontier visible after the clock was
+//   read
+//       (rule 9); a session's end is applied only after both its rings were read.
+//   P4  Descriptors of one subscription are written in the order of the core's decisions (rule 16).
+//   P5  A session's durable mark never passes what the journal reported (T8, L13).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "core/assembly.h"
+#include "core/check.h"
+#include "core/durable_marks.h"
+#include "core/pending.h"
+#include "core/ports.h"
+
+namespace pinnace {
+
+struct PumpLimits {
+    std::uint32_t message_size_max = 16u << 20;         // of a whole publish, batch included
+    std::uint32_t copy_size_max_per_turn = 128u << 10;  // of one session's bodies (rule 15)
+    std::uint32_t frame_count_max_per_turn = 64;        // of one session: nobody starves the others
+    std::uint32_t ring_low = 1024;  // the client's cursor is looked at when fewer entries are known free
+};
+
+template <SessionPort Port, LogPort Log, Outside Out>
+class Pump final : private Effects {
+ public:
+    using SessionId = std::uint32_t;
+
+    Pump(Log& log, Out& out, const CoreOptions& options, const PumpLimits& limits)
+        : log_(log), out_(out), limits_(limits), core_(static_cast<Effects&>(*this), options) {}
+
+    Core& core() { return core_; }
+    const Core& core() const { return core_; }
+
+    // --- Sessions. The port must outlive the session, that is until Outside::ended. `former_read`: submit
+    // frames before this position were perhaps read in the engine's former life (M1).
+    SessionId open_session(Port& port, std::uint32_t uid, std::uint64_t former_read);
+    // Both rings are read to their frontiers first; then leases are broken and Outside::ended is called.
+    // `cursor_believed`: the process is dead or has frozen its cursor, so what was untaken counts as such
+    // (rule 17).
+    void end_session(SessionId session, bool cursor_believed);
+    // Binds the session to its publisher's name; a newer session fences the older one (rule 24). Answers the
+    // highest number seen, after everything in the older session's ring was read; nothing: not read yet, ask
+    // again.
+    std::optional<std::uint64_t> bind_publisher(SessionId session, PublisherId publisher);
+
+    std::expected<Subscribed, RequestError> subscribe(SessionId session, SubscribeRequest request);
+    // False: no such subscription of this session. The client has frozen its cursor before it asked.
+    bool unsubscribe(SessionId session, SubscriptionId subscription);
+    std::expected<Subscribed, RequestError> replace(SessionId session, const ReplaceRequest& request);
+
+    // --- One turn at engine time `now`. True: there was something to do.
+    bool turn(Time now);
+    // Nothing is waiting in the pump itself for journal or disk.
+    bool quiet() const { return waiting_marks_ == 0 && pending_.empty() && ending_ == 0 && !blocked_; }
+    // Orderly stop: nothing more is read; the core's last records are appended and published.
+    void stop();
+
+ private:
+    struct Session {
+        Port* port = nullptr;
+        ClientId client = kNone;
+        std::uint32_t uid = 0;
+        PublisherId publisher = kNone;
+        bool open = false;
+        bool violated = false;
+        bool fenced = false;
+        bool ending = false;
+        bool cursor_believed = false;
+        bool touched_ring = false;  // read something this turn
+        bool frame_loaded = false;
+        std::uint64_t former_read = 0;
+        std::uint32_t ring_free = 0;
+        SubmitFrame frame;
+        Assembly assembly;
+        std::vector<VerbRequest> list;
+        DurableMarks marks;
+    };
+    struct Subscription {
+        SessionId session = kNone;
+        bool listed = false;  // in pending_
+        PendingDeliveries pending;
+    };
+    // unread: the client does not read its answers; that holds up nobody else.
+    enum class Step : std::uint8_t { idle, progress, blocked, unread };
+
+    // Effects
+    RecordIndex record(const RecordHeader& header, std::span<const std::byte> head,
+                       const BodyRef& body) override {
+        return log_.append(header, head, body);
+    }
+    bool deliver(const Delivery& delivery) override;
+    void expired(const Expired& event) override { out_.expired(event); }
+    void subscription_ended(SubscriptionId subscription, std::string_view why) override;
+
+    void end_step() { log_.end_step(core_.now()); }
+    void violation(SessionId id, std::string_view why);
+    bool read_acks(SessionId id);
+    void apply_list(SessionId id);
+    void reread(SessionId id, const VerbRequest& request);
+    Step read_frame(SessionId id, std::uint32_t& copy_left);
+    Step apply_publish(SessionId id);
+    bool read_submissions(SessionId id);
+    Step read_submissions_to(SessionId id, std::uint64_t position);
+    void advance(Time now);
+    void report(SessionId id);
+    void tell_durable();
+    void tell_durable(SessionId id);
+    void refresh_ring(Session& session);
+    bool answers_fit(const Session& session, std::size_t count) const;
+    void answer(SessionId id, const AnswerEntry& entry);
+    void serve_reads();
+    void flush(SubscriptionId id);
+    void ask_for_bodies(SubscriptionId id);
+    void wait_for_body(SubscriptionId id, const PendingDeliveries::Entry& entry);
+    void drop_pending(SubscriptionId id, std::vector<Untaken>& untaken);
+    Subscription& subscription(SubscriptionId id, SessionId session);
+    bool owns(SessionId session, SubscriptionId subscription) const {
+        return subscription < subscriptions_.size() && subscriptions_[subscription].session == session;
+    }
+    bool try_end(SessionId id);
+    Session& session(SessionId id) { return *sessions_[id]; }
+
+    Log& log_;
+    Out& out_;
+    PumpLimits limits_;
+    std::vector<std::unique_ptr<Session>> sessions_;
+    std::vector<SessionId> session_of_client_;
+    std::deque<Subscription>
+        subscriptions_;                    // a deque: references stay good while the core hands out new ids
+    std::vector<SubscriptionId> pending_;  // subscriptions with pending deliveries
+    std::vector<SubscriptionId> pending_before_;
+    std::vector<PublishMessage> messages_;
+    std::vector<PublishResult> results_;
+    std::vector<Answer> answers_;
+    std::size_t first_session_ = 0;  // whose submissions are read first this turn
+    std::size_t ending_ = 0;
+    std::size_t waiting_marks_ = 0;
+    RecordIndex told_durable_ = 0;
+    bool progress_ = false;
+    bool blocked_ = false;
+    Core core_;  // last: it calls back into what stands above
+};
+
+}  // namespace pinnace
+
+#include "core/pump_sessions.inl"
+#include "core/pump_turn.inl"

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pump's sessions: how they begin, end, subscribe and are detached. Part of core/pump.h.
+#pragma once
+
+namespace pinnace {
+
+template <SessionPort Port, LogPort Log, Outside Out>
+auto Pump<Port, Log, Out>::open_session(Port& port, std::uint32_t uid, std::uint64_t former_read)
+    -> SessionId {
+    SessionId id = 0;
+    while (id < sessions_.size() && (sessions_[id]->open || sessions_[id]->ending)) ++id;
+    if (id == sessions_.size()) sessions_.push_back(std::make_unique<Session>());
+    Session& s = session(id);
+    s = Session{};
+    s.port = &port;
+    s.uid = uid;
+    s.former_read = former_read;
+    s.open = true;
+    s.list.reserve(256);
+    s.client = core_.open_client(uid);
+    if (s.client >= session_of_client_.size()) session_of_client_.resize(s.client + 1, kNone);
+    session_of_client_[s.client] = id;
+    refresh_ring(s);
+    return id;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::end_session(SessionId id, bool cursor_believed) {
+    Session& s = session(id);
+    if (!s.open || s.ending) return;
+    s.ending = true;
+    s.cursor_believed = cursor_believed && !s.violated;
+    ++ending_;
+}
+
+// True: the session is gone. False: something of it waits for room; tried again next turn.
+template <SessionPort Port, LogPort Log, Outside Out>
+bool Pump<Port, Log, Out>::try_end(SessionId id) {
+    Session& s = session(id);
+    if (!s.violated) {
+        if (read_acks(id)) return false;
+        for (Step step = Step::progress; step == Step::progress && !s.violated;) {
+            std::uint32_t copy_left = limits_.copy_size_max_per_turn;
+            step = read_frame(id, copy_left);
+            if (step == Step::blocked) return false;
+        }
+    }
+    if (!log_.room_for_verbs(s.port->ack_capacity())) return false;
+    std::vector<Untaken> untaken;
+    if (s.cursor_believed && !s.violated) s.port->untaken(kNone, untaken);
+    for (SubscriptionId i = 0; i < subscriptions_.size(); ++i) {
+        if (subscriptions_[i].session == id) drop_pending(i, untaken);
+    }
+    for (const Assembly::Part& part : s.assembly.parts()) log_.abandon(part.log, part.size);
+    core_.end_client(s.client, untaken);
+    end_step();
+    if (!s.marks.empty()) --waiting_marks_;
+    session_of_client_[s.client] = kNone;
+    --ending_;
+    s = Session{};
+    out_.ended(id);
+    return true;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::drop_pending(SubscriptionId id, std::vector<Untaken>& untaken) {
+    Subscription& subscription = subscriptions_[id];
+    for (; !subscription.pending.empty(); subscription.pending.pop()) {
+        const PendingDeliveries::Entry& entry = subscription.pending.front();
+        const Delivery& d = entry.delivery;
+        if (!entry.again) untaken.push_back({d.queue, d.position, d.lease, d.handle});
+    }
+    subscription.session = kNone;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::violation(SessionId id, std::string_view why) {
+    Session& s = session(id);
+    if (s.violated) return;
+    s.violated = true;
+    progress_ = true;
+    out_.violation(id, why);
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+std::optional<std::uint64_t> Pump<Port, Log, Out>::bind_publisher(SessionId id, PublisherId publisher) {
+    for (SessionId other = 0; other < sessions_.size(); ++other) {
+        Session& old = session(other);
+        if (other == id || !old.open || old.publisher != publisher || old.fenced) continue;
+        for (Step step = Step::progress; step == Step::progress && !old.violated;) {
+            std::uint32_t copy_left = limits_.copy_size_max_per_turn;
+            step = read_frame(other, copy_left);
+            if (step == Step::blocked) return std::nullopt;
+        }
+        old.fenced = true;
+    }
+    session(id).publisher = publisher;
+    return core_.highest_number(publisher);
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+std::expected<Subscribed, RequestError> Pump<Port, Log, Out>::subscribe(SessionId id,
+                                                                        SubscribeRequest request) {
+    Session& s = session(id);
+    refresh_ring(s);
+    request.client = s.client;
+    auto answer = core_.subscribe(request);
+    end_step();
+    if (answer) subscription(answer->subscription, id);
+    return answer;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+auto Pump<Port, Log, Out>::subscription(SubscriptionId id, SessionId session) -> Subscription& {
+    if (id >= subscriptions_.size()) subscriptions_.resize(id + 1);
+    subscriptions_[id].session = session;
+    return subscriptions_[id];
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+std::expected<Subscribed, RequestError> Pump<Port, Log, Out>::replace(SessionId id,
+                                                                      const ReplaceRequest& request) {
+    if (!owns(id, request.subscription)) {
+        return std::unexpected(RequestError{Answer::bad_request, "no such subscription of this session"});
+    }
+    auto answer = core_.replace(request);
+    end_step();
+    return answer;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+bool Pump<Port, Log, Out>::unsubscribe(SessionId id, SubscriptionId subscription) {
+    if (!owns(id, subscription)) return false;
+    Session& s = session(id);
+    std::vector<Untaken> untaken;
+    s.port->untaken(subscription, untaken);
+    drop_pending(subscription, untaken);
+    core_.unsubscribe(subscription, untaken);
+    end_step();
+    return true;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::subscription_ended(SubscriptionId subscription, std::string_view) {
+    if (subscription >= subscriptions_.size() || subscriptions_[subscription].session == kNone) return;
+    const SessionId id = subscriptions_[subscription].session;
+    subscriptions_[subscription].pending.clear();
+    subscriptions_[subscription].session = kNone;
+    Session& s = session(id);
+    if (!answers_fit(s, 1)) return violation(id, "it reads neither deliveries nor answers");
+    answer(id, {AnswerEntry::Kind::subscription_ended, Answer::ok, subscription, 0});
+}
+
+// Nobody reads the answers of a session that is ending; those that do not fit are dropped.
+template <SessionPort Port, LogPort Log, Outside Out>
+bool Pump<Port, Log, Out>::answers_fit(const Session& s, std::size_t count) const {
+    return s.ending || s.port->answer_room() >= count;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::answer(SessionId id, const AnswerEntry& entry) {
+    Session& s = session(id);
+    if (s.port->answer_room() == 0) return;
+    s.port->answer(entry);
+    out_.touched(id);
+}
+
+// Learns from the client's cursor how many entries of its delivery ring are free.
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::refresh_ring(Session& s) {
+    const auto ring_free = s.port->ring_free();
+    if (!ring_free) return violation(session_of_client_[s.client], "its delivery cursor is out of range");
+    if (*ring_free == s.ring_free) return;
+    s.ring_free = *ring_free;
+    core_.set_ring_free(s.client, s.ring_free);
+    end_step();
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::stop() {
+    for (SessionId id = 0; id < sessions_.size(); ++id) {
+        if (sessions_[id]->open) end_session(id, sessions_[id]->port->frozen());
+    }
+    for (SessionId id = 0; id < sessions_.size(); ++id) {
+        if (sessions_[id]->ending) try_end(id);
+    }
+    core_.stop();
+    end_step();
+    log_.publish();
+}
+
+}  // namespace pinnace

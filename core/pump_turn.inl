@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pump's turn: acknowledgments, time, submissions, cold bodies, and what is told to clients. Part of
+// core/pump.h.
+#pragma once
+
+namespace pinnace {
+
+template <SessionPort Port, LogPort Log, Outside Out>
+bool Pump<Port, Log, Out>::turn(Time now) {
+    progress_ = false;
+    blocked_ = false;
+    // Commands of the acknowledgment rings happen just before whatever falls due by `now` (rule 9): moving
+    // there changes nothing but the clock.
+    const Time before_due = std::min(now, core_.next_due() - 1);
+    if (before_due > core_.now()) core_.advance(before_due);
+    bool held = false;
+    for (SessionId id = 0; id < sessions_.size(); ++id) {
+        if (sessions_[id]->open && !sessions_[id]->violated) held = read_acks(id) || held;
+    }
+    if (!held) advance(now);
+    blocked_ = blocked_ || held;
+
+    const std::size_t count = sessions_.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto id = static_cast<SessionId>((first_session_ + i) % count);
+        if (sessions_[id]->open && !sessions_[id]->violated) blocked_ = read_submissions(id) || blocked_;
+    }
+    if (count != 0) first_session_ = (first_session_ + 1) % count;
+
+    serve_reads();
+    log_.publish();
+    for (SessionId id = 0; id < count; ++id) {
+        if (sessions_[id]->touched_ring) report(id);
+        if (sessions_[id]->open && sessions_[id]->ring_free < limits_.ring_low) refresh_ring(*sessions_[id]);
+    }
+    tell_durable();
+    if (ending_ != 0) {
+        for (SessionId id = 0; id < sessions_.size(); ++id) {
+            if (sessions_[id]->ending && try_end(id)) progress_ = true;
+        }
+        log_.publish();
+    }
+    return progress_;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::advance(Time now) {
+    // Each instant is a step of its own, so that a long pause does not make one huge step.
+    while (core_.next_due() <= now) {
+        core_.advance(std::max(core_.next_due(), core_.now()));
+        end_step();
+        progress_ = true;
+    }
+    core_.advance(now);
+}
+
+// True: this session's acknowledgments could not be read to the frontier for want of room, so time must not
+// pass.
+template <SessionPort Port, LogPort Log, Outside Out>
+bool Pump<Port, Log, Out>::read_acks(SessionId id) {
+    Session& s = session(id);
+    AckEntry entry;
+    for (std::uint32_t budget = s.port->ack_capacity(); budget != 0; --budget) {
+        const Next next = s.port->peek_ack(entry);
+        if (next == Next::none) return false;
+        if (next == Next::violation) return violation(id, "its acknowledgment ring holds rubbish"), false;
+        if (entry.submit_position > s.port->submit_position()) {
+            const Step step = read_submissions_to(id, entry.submit_position);
+            if (s.violated || step == Step::unread) return false;
+            if (step == Step::blocked) return true;
+            if (step == Step::idle && entry.submit_position > s.port->submit_position()) {
+                return violation(id, "an acknowledgment names a submit position that was never written"),
+                       false;
+            }
+        }
+        // Who does not read answers is not read: that is the holder's own affair, and time does not wait for
+        // it.
+        if (!answers_fit(s, s.list.size() + 1)) return false;
+        if (!log_.room_for_verbs(static_cast<std::uint32_t>(s.list.size() + 1))) return true;
+        s.port->take_ack();
+        s.touched_ring = true;
+        progress_ = true;
+        entry.request.client = s.client;
+        if (entry.reread) {
+            reread(id, entry.request);
+            if (!entry.more) continue;
+            return violation(id, "a reread stands inside a list of acknowledgments"), false;
+        }
+        s.list.push_back(entry.request);
+        if (entry.more && s.list.size() >= s.port->ack_capacity()) {
+            return violation(id, "a list of acknowledgments is longer than its ring"), false;
+        }
+        if (!entry.more) apply_list(id);
+    }
+    return false;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::apply_list(SessionId id) {
+    Session& s = session(id);
+    answers_.resize(s.list.size());
+    core_.verbs(s.list, answers_);
+    end_step();
+    const std::uint64_t first = s.port->ack_count() - s.list.size();
+    for (std::size_t i = 0; i < answers_.size(); ++i) {
+        if (answers_[i] == Answer::ok) continue;
+        answer(id, {AnswerEntry::Kind::verb, answers_[i], first + i, s.list[i].position});
+    }
+    s.list.clear();
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+bool Pump<Port, Log, Out>::read_submissions(SessionId id) {
+    Session& s = session(id);
+    std::uint32_t copy_left = limits_.copy_size_max_per_turn;
+    for (std::uint32_t i = 0; i < limits_.frame_count_max_per_turn && copy_left != 0 && !s.violated; ++i) {
+        const Step step = read_frame(id, copy_left);
+        if (step != Step::progress) return step == Step::blocked;
+        progress_ = true;
+    }
+    return false;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+auto Pump<Port, Log, Out>::read_submissions_to(SessionId id, std::uint64_t position) -> Step {
+    Session& s = session(id);
+    std::uint32_t copy_left = limits_.copy_size_max_per_turn;
+    while (s.port->submit_position() < position) {
+        if (copy_left == 0) return Step::blocked;  // a large body: the rest comes next turn
+        const Step step = read_frame(id, copy_left);
+        if (s.violated || step != Step::progress) return step;
+        progress_ = true;
+    }
+    return Step::progress;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+auto Pump<Port, Log, Out>::read_frame(SessionId id, std::uint32_t& copy_left) -> Step {
+    Session& s = session(id);
+    Assembly& assembly = s.assembly;
+    if (assembly.complete()) return apply_publish(id);  // it had to wait
+    if (!s.frame_loaded) {
+        const Next next = s.port->peek_submit(s.frame);
+        if (next == Next::none) return Step::idle;
+        if (next == Next::violation) return violation(id, "its submit ring holds rubbish"), Step::idle;
+        if (s.frame.first == assembly.message_open() || s.frame.options.size() > kOptionBytesMax ||
+            assembly.byte_count() + (s.frame.first ? s.frame.message_size : 0) > limits_.message_size_max) {
+            return violation(id, "a frame does not fit the message that it belongs to"), Step::idle;
+        }
+        if (s.frame.first) {
+            if (!answers_fit(s, assembly.parts().size() + 1)) return Step::unread;
+            if (!log_.room_for_submission()) return Step::blocked;
+            const auto at = log_.allocate(s.frame.message_size);
+            if (!at) return Step::blocked;
+            if (!assembly.begin_message(s.frame, *at)) {
+                return violation(id, "a publish has malformed options"), Step::idle;
+            }
+        }
+        s.frame_loaded = true;
+    }
+    const std::size_t size = std::min<std::size_t>(assembly.frame_left(s.frame), copy_left);
+    if (assembly.copied() + size > assembly.parts().back().size) {
+        return violation(id, "the pieces of a message are longer than the message"), Step::idle;
+    }
+    if (size != 0) {
+        std::memcpy(log_.body(assembly.parts().back().log) + assembly.copied(),
+                    s.frame.body.data() + assembly.frame_copied(), size);
+    }
+    assembly.copied_more(size);
+    copy_left -= static_cast<std::uint32_t>(size);
+    if (assembly.frame_left(s.frame) != 0) return Step::progress;
+    s.frame_loaded = false;
+    s.port->take_submit();
+    s.touched_ring = true;
+    if (!assembly.end_frame(s.frame)) {
+        return violation(id, "the pieces of a message do not add up to its size"), Step::idle;
+    }
+    return assembly.complete() ? apply_publish(id) : Step::progress;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+auto Pump<Port, Log, Out>::apply_publish(SessionId id) -> Step {
+    Session& s = session(id);
+    const auto parts = s.assembly.parts();
+    messages_.clear();
+    PublishRequest request;
+    for (const Assembly::Part& part : parts) {
+        log_.finish(part.log, core_.now(), part.size, part.topic);
+        PublishMessage message;
+        message.topic = part.topic;
+        message.body = {part.log, part.size, log_.body(part.log)};
+        if (part.options_size != 0) {
+            const PublishOptions options = s.assembly.options(part);
+            message.expiration = options.expiration;
+            message.delay = options.delay;
+            message.group = options.group;
+            message.dedup = options.dedup;
+            if (options.to_queue < core_.queue_count()) request.to_queue = core_.queue_name(options.to_queue);
+        }
+        messages_.push_back(message);
+    }
+    results_.assign(parts.size(), {});
+    if (s.fenced) {
+        std::ranges::fill(results_, PublishResult{Answer::fenced, 0});
+    } else {
+        request.messages = messages_;
+        request.publisher = s.publisher;
+        request.number = s.assembly.number();
+        request.previous = s.assembly.previous();
+        request.resend = parts.back().end_position <= s.former_read;
+        core_.publish(request, results_);
+        end_step();
+    }
+    if (results_[0].answer == Answer::would_block) return Step::blocked;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (results_[i].answer != Answer::ok) log_.abandon(parts[i].log, parts[i].size);
+        if (results_[i].answer == Answer::ok && !parts[i].answer) continue;
+        answer(id,
+               {AnswerEntry::Kind::publish, results_[i].answer, parts[i].end_position, results_[i].position});
+    }
+    s.assembly.clear();
+    s.touched_ring = true;
+    return Step::progress;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::report(SessionId id) {
+    Session& s = session(id);
+    s.touched_ring = false;
+    const std::uint64_t acks = s.port->ack_count() - s.list.size();
+    s.port->mark_read(s.port->submit_position(), acks);
+    // A publish that is still being put together becomes durable as a whole later on: its frames stay in the
+    // ring.
+    if (!s.assembly.empty()) return;
+    if (s.marks.empty()) ++waiting_marks_;
+    s.marks.add({log_.appended(), s.port->submit_position(), acks});
+    if (log_.appended() <= told_durable_) tell_durable(id);
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::tell_durable(SessionId id) {
+    Session& s = session(id);
+    const auto mark = s.marks.take(told_durable_);
+    if (!mark) return;
+    if (s.marks.empty()) --waiting_marks_;
+    s.port->mark_durable(mark->submit_position, mark->ack_count);
+    out_.touched(id);
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::tell_durable() {
+    const RecordIndex durable = log_.durable();
+    if (durable == told_durable_) return;
+    told_durable_ = durable;
+    progress_ = true;
+    core_.durable(durable);
+    end_step();
+    log_.publish();
+    for (SessionId id = 0; waiting_marks_ != 0 && id < sessions_.size(); ++id) {
+        if (!sessions_[id]->marks.empty()) tell_durable(id);
+    }
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+bool Pump<Port, Log, Out>::deliver(const Delivery& delivery) {
+    const SessionId id = session_of_client_[delivery.client];
+    Session& s = session(id);
+    PINNACE_CHECK(s.ring_free != 0);
+    --s.ring_free;
+    progress_ = true;
+    const bool resident = delivery.body.log != kCold && log_.resident(delivery.body.log);
+    if (resident && subscription(delivery.subscription, id).pending.empty()) {
+        s.port->deliver(delivery);
+        out_.touched(id);
+        return true;
+    }
+    using State = PendingDeliveries::State;
+    wait_for_body(delivery.subscription,
+                  {delivery, resident ? State::ready : State::wanted, delivery.body.log, false});
+    return false;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::wait_for_body(SubscriptionId id, const PendingDeliveries::Entry& entry) {
+    Subscription& subscription = subscriptions_[id];
+    subscription.pending.push(entry);
+    if (!subscription.listed) pending_.push_back(id);
+    subscription.listed = true;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::reread(SessionId id, const VerbRequest& request) {
+    const auto delivery = core_.current_delivery(request);
+    if (!delivery || !owns(id, delivery->subscription)) return;  // the lease is over; nothing is owed
+    Session& s = session(id);
+    refresh_ring(s);
+    if (s.ring_free == 0) return;  // the client took this one, so there is room unless its cursor lies
+    --s.ring_free;
+    core_.set_ring_free(s.client, s.ring_free);
+    wait_for_body(delivery->subscription, {*delivery, PendingDeliveries::State::wanted, kCold, true});
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::serve_reads() {
+    using State = PendingDeliveries::State;
+    while (const auto done = log_.next_read()) {
+        const auto id = static_cast<SubscriptionId>(done->token >> 32);
+        auto* entry = subscriptions_[id].pending.find(static_cast<std::uint32_t>(done->token));
+        if (entry == nullptr || entry->state != State::asked) continue;  // its subscription has ended
+        entry->state = done->readable ? State::ready : State::unreadable;
+        entry->log = done->log;
+    }
+    if (pending_.empty()) return;
+    pending_before_.swap(pending_);
+    for (const SubscriptionId id : pending_before_) {
+        subscriptions_[id].listed = false;
+        flush(id);
+        ask_for_bodies(id);
+        if (subscriptions_[id].pending.empty() || subscriptions_[id].listed) continue;
+        subscriptions_[id].listed = true;
+        pending_.push_back(id);
+    }
+    pending_before_.clear();
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::flush(SubscriptionId id) {
+    using State = PendingDeliveries::State;
+    PendingDeliveries& pending = subscriptions_[id].pending;
+    while (!pending.empty() && pending.front().state >= State::ready) {
+        if (pending.front().state == State::ready && !log_.resident(pending.front().log)) {
+            pending.front().state = State::wanted;  // lapped while it waited
+            return;
+        }
+        PendingDeliveries::Entry entry = pending.front();
+        pending.pop();
+        progress_ = true;
+        Session& s = session(subscriptions_[id].session);
+        if (entry.state == State::unreadable) {
+            core_.unreadable(entry.delivery);
+            end_step();
+            continue;
+        }
+        if (!entry.again) {
+            const auto deadline = core_.visible(entry.delivery, entry.log);
+            end_step();
+            if (!deadline) {
+                ++s.ring_free;
+                core_.set_ring_free(s.client, s.ring_free);
+                end_step();
+                continue;
+            }
+            entry.delivery.deadline = *deadline;
+        }
+        entry.delivery.body.log = entry.log;
+        s.port->deliver(entry.delivery);
+        out_.touched(subscriptions_[id].session);
+    }
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::ask_for_bodies(SubscriptionId id) {
+    using State = PendingDeliveries::State;
+    PendingDeliveries& pending = subscriptions_[id].pending;
+    for (std::uint32_t number = pending.first(); number != pending.end(); ++number) {
+        PendingDeliveries::Entry& entry = *pending.find(number);
+        if (entry.state != State::wanted) continue;
+        const std::uint64_t token = (std::uint64_t{id} << 32) | number;
+        if (!log_.request_read({token, entry.delivery.position, entry.delivery.body.size})) return;
+        entry.state = State::asked;
+    }
+}
+
+}  // namespace pinnace
