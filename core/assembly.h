@@ -37,6 +37,7 @@ class Assembly {
     std::uint64_t byte_count() const { return byte_count_; }
     std::uint64_t number() const { return number_; }
     std::uint64_t previous() const { return previous_; }
+    PublisherId publisher() const { return publisher_; }
 
     // The first frame of a message; its body goes to `log`. False: the options are malformed.
     bool begin_message(const SubmitFrame& frame, LogPosition log) {
@@ -44,7 +45,10 @@ class Assembly {
         option_bytes_.insert(option_bytes_.end(), frame.options.begin(), frame.options.end());
         PublishOptions checked;
         if (!decode_options(std::span(option_bytes_).subspan(offset), checked)) return false;
-        if (parts_.empty()) previous_ = frame.previous;
+        if (parts_.empty()) {
+            previous_ = frame.previous;
+            publisher_ = frame.publisher;
+        }
         parts_.push_back({log, frame.message_size, frame.topic, offset,
                           static_cast<std::uint32_t>(frame.options.size()), 0, frame.answer});
         byte_count_ += frame.message_size;
@@ -95,6 +99,7 @@ class Assembly {
     std::uint64_t byte_count_ = 0;
     std::uint64_t number_ = 0;
     std::uint64_t previous_ = kNoPrevious;
+    PublisherId publisher_ = kNone;
     std::uint32_t copied_ = 0;
     std::size_t frame_copied_ = 0;
     bool message_open_ = false;

@@ -29,6 +29,7 @@ struct SubmitFrame {
     std::uint32_t message_size =
         0;  // of the whole message; equals body.size() unless the message is in pieces
     TopicId topic = kNone;
+    PublisherId publisher = kNone;       // kNone: not numbered
     bool first = true;                   // first piece of its message
     bool last = true;                    // last piece of its message
     bool more = false;                   // another message of the same publish follows (F8)

@@ -56,9 +56,8 @@ class Pump final : private Effects {
     // `cursor_believed`: the process is dead or has frozen its cursor, so what was untaken counts as such
     // (rule 17).
     void end_session(SessionId session, bool cursor_believed);
-    // Binds the session to its publisher's name; a newer session fences the older one (rule 24). Answers the
-    // highest number seen, after everything in the older session's ring was read; nothing: not read yet, ask
-    // again.
+    // Makes the session the owner of its publisher's name; a newer session fences the older one (rule 24). Answers the
+    // highest number seen, after everything in the older session's ring was read; nothing: not read yet, ask again.
     std::optional<std::uint64_t> bind_publisher(SessionId session, PublisherId publisher);
 
     std::expected<Subscribed, RequestError> subscribe(SessionId session, SubscribeRequest request);
@@ -78,10 +77,8 @@ class Pump final : private Effects {
         Port* port = nullptr;
         ClientId client = kNone;
         std::uint32_t uid = 0;
-        PublisherId publisher = kNone;
         bool open = false;
         bool violated = false;
-        bool fenced = false;
         bool ending = false;
         bool cursor_believed = false;
         bool touched_ring = false;  // read something this turn
@@ -143,6 +140,7 @@ class Pump final : private Effects {
     PumpLimits limits_;
     std::vector<std::unique_ptr<Session>> sessions_;
     std::vector<SessionId> session_of_client_;
+    std::vector<SessionId> owner_of_publisher_;
     std::deque<Subscription>
         subscriptions_;                    // a deque: references stay good while the core hands out new ids
     std::vector<SubscriptionId> pending_;  // subscriptions with pending deliveries

@@ -56,6 +56,7 @@ bool Pump<Port, Log, Out>::try_end(SessionId id) {
     end_step();
     if (!s.marks.empty()) --waiting_marks_;
     session_of_client_[s.client] = kNone;
+    std::ranges::replace(owner_of_publisher_, id, kNone);
     --ending_;
     s = Session{};
     out_.ended(id);
@@ -84,17 +85,17 @@ void Pump<Port, Log, Out>::violation(SessionId id, std::string_view why) {
 
 template <SessionPort Port, LogPort Log, Outside Out>
 std::optional<std::uint64_t> Pump<Port, Log, Out>::bind_publisher(SessionId id, PublisherId publisher) {
-    for (SessionId other = 0; other < sessions_.size(); ++other) {
-        Session& old = session(other);
-        if (other == id || !old.open || old.publisher != publisher || old.fenced) continue;
+    if (publisher >= owner_of_publisher_.size()) owner_of_publisher_.resize(publisher + 1, kNone);
+    const SessionId owner = owner_of_publisher_[publisher];
+    if (owner != kNone && owner != id) {
+        Session& old = session(owner);
         for (Step step = Step::progress; step == Step::progress && !old.violated;) {
             std::uint32_t copy_left = limits_.copy_size_max_per_turn;
-            step = read_frame(other, copy_left);
+            step = read_frame(owner, copy_left);
             if (step == Step::blocked) return std::nullopt;
         }
-        old.fenced = true;
     }
-    session(id).publisher = publisher;
+    owner_of_publisher_[publisher] = id;
     return core_.highest_number(publisher);
 }
 

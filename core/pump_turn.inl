@@ -200,11 +200,13 @@ auto Pump<Port, Log, Out>::apply_publish(SessionId id) -> Step {
         messages_.push_back(message);
     }
     results_.assign(parts.size(), {});
-    if (s.fenced) {
+    const PublisherId publisher = s.assembly.publisher();
+    if (publisher != kNone &&
+        (publisher >= owner_of_publisher_.size() || owner_of_publisher_[publisher] != id)) {
         std::ranges::fill(results_, PublishResult{Answer::fenced, 0});
     } else {
         request.messages = messages_;
-        request.publisher = s.publisher;
+        request.publisher = publisher;
         request.number = s.assembly.number();
         request.previous = s.assembly.previous();
         request.resend = parts.back().end_position <= s.former_read;
