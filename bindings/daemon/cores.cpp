@@ -46,7 +46,7 @@ std::expected<CorePlan, std::string> plan_cores(std::optional<unsigned> dispatch
     }
     for (const auto& [name, core] :
          {std::pair{"--dispatcher-cpu", dispatcher}, std::pair{"--journal-cpu", journal}}) {
-        if (core && !std::ranges::contains(plan.allowed, *core)) {
+        if (core && std::ranges::find(plan.allowed, *core) == plan.allowed.end()) {
             return std::unexpected(
                 fmt::format("{} {}: this process may not use that processor; it may use {}", name, *core,
                             fmt::join(plan.allowed, ",")));
