@@ -99,7 +99,8 @@ concept LogPort =
     requires(L& log, const RecordHeader& header, std::span<const std::byte> bytes, const BodyRef& body,
              LogPosition position, Time time, std::uint32_t size, const ReadRequest& read) {
         { log.allocate(size) } -> std::same_as<std::optional<LogPosition>>;  // nothing: wait for durable
-        { log.body(position) } -> std::same_as<std::byte*>;
+        log.write(position, size, bytes);  // into the body, from this offset on
+        { log.body(position) } -> std::same_as<const std::byte*>;
         log.finish(position, time, size, size);  // the frame's header: publish time, size, topic
         log.abandon(position, size);             // allocated, and not going to be recorded
         { log.resident(position) } -> std::same_as<bool>;

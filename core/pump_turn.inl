@@ -162,10 +162,8 @@ auto Pump<Port, Log, Out>::read_frame(SessionId id, std::uint32_t& copy_left) ->
     if (assembly.copied() + size > assembly.parts().back().size) {
         return violation(id, "the pieces of a message are longer than the message"), Step::idle;
     }
-    if (size != 0) {
-        std::memcpy(log_.body(assembly.parts().back().log) + assembly.copied(),
-                    s.frame.body.data() + assembly.frame_copied(), size);
-    }
+    const std::span<const std::byte> piece = s.frame.body.subspan(assembly.frame_copied(), size);
+    log_.write(assembly.parts().back().log, assembly.copied(), piece);
     assembly.copied_more(size);
     copy_left -= static_cast<std::uint32_t>(size);
     if (assembly.frame_left(s.frame) != 0) return Step::progress;
