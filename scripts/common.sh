@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the scripts share; sourced by them. Sets `root`, goes there, and sets the seed of the random tests.
+# What the scripts share; sourced by them. Sets `root`, goes there, installs what is missing, and sets the seed
+# of the random tests.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
+"$root/scripts/install-deps"
+
+# The sources may belong to another user than the one who builds, as in a container; git reads them even so.
+export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0=$root
 
 # Random tests read PINNACE_SEED. It comes from the commit, so that a run can be repeated and the next commit
 # tries something else. 60 bits: a number that every shell and language holds.
