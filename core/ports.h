@@ -103,7 +103,7 @@ concept LogPort =
         { log.body(position) } -> std::same_as<const std::byte*>;
         log.finish(position, time, size, size);  // the frame's header: publish time, size, topic
         log.abandon(position, size);             // allocated, and not going to be recorded
-        { log.resident(position) } -> std::same_as<bool>;
+        { log.resident(position, size) } -> std::same_as<bool>;
         {
             log.room_for_submission()
         } -> std::same_as<bool>;  // leaves the reserve for acknowledgments (rule 14)

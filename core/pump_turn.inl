@@ -268,7 +268,7 @@ bool Pump<Port, Log, Out>::deliver(const Delivery& delivery) {
     PINNACE_CHECK(s.ring_free != 0);
     --s.ring_free;
     progress_ = true;
-    const bool resident = delivery.body.log != kCold && log_.resident(delivery.body.log);
+    const bool resident = log_.resident(delivery.body.log, delivery.body.size);
     if (resident && subscription(delivery.subscription, id).pending.empty()) {
         s.port->deliver(delivery);
         out_.touched(id);
@@ -328,7 +328,8 @@ void Pump<Port, Log, Out>::flush(SubscriptionId id) {
     using State = PendingDeliveries::State;
     PendingDeliveries& pending = subscriptions_[id].pending;
     while (!pending.empty() && pending.front().state >= State::ready) {
-        if (pending.front().state == State::ready && !log_.resident(pending.front().log)) {
+        if (pending.front().state == State::ready &&
+            !log_.resident(pending.front().log, pending.front().delivery.body.size)) {
             pending.front().state = State::wanted;  // lapped while it waited
             return;
         }

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pump over fake ports: what holds whatever the clients, the log and the journal do.
+#include "core/pump.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/fake_ports.h"
+
+namespace pinnace::testing {
+namespace {
+
+constexpr Time kStart = 1'000'000'000;
+constexpr Duration kSecond = 1'000'000'000;
+
+class PumpTest : public ::testing::Test {
+ protected:
+    PumpTest() {
+        QueueConfig queue;
+        queue.name = "Orders";
+        queue.lease_period = 10 * kSecond;
+        queue_ = *pump_.core().define_queue(queue);
+        EXPECT_TRUE(pump_.core().finish_definitions());
+        pump_.core().recovered(kStart, true);
+        log_.publish();
+        log_.make_durable();
+        topic_ = pump_.core().find_topic("Orders");
+        publisher_session_ = pump_.open_session(publisher_, 1, 0);
+        consumer_session_ = pump_.open_session(consumer_, 1, 0);
+        turn();
+    }
+
+    void turn(Duration later = 0) {
+        now_ += later;
+        while (pump_.turn(now_)) {
+        }
+    }
+    void durable_turn() {
+        log_.make_durable();
+        turn();
+    }
+    SubscriptionId subscribe(std::uint64_t backlog) {
+        const auto answer = pump_.subscribe(consumer_session_, {kNone, "Orders", backlog, {}});
+        EXPECT_TRUE(answer);
+        return answer->subscription;
+    }
+    std::vector<std::string> taken_bodies() {
+        std::vector<std::string> bodies;
+        for (const Delivery& d : consumer_.take()) bodies.push_back(log_.text(d.body.log));
+        return bodies;
+    }
+
+    FakePort publisher_;
+    FakePort consumer_;
+    FakeLog log_;
+    FakeOutside outside_;
+    FakePump pump_{log_, outside_, CoreOptions{}, PumpLimits{}};
+    Time now_ = kStart;
+    QueueId queue_ = 0;
+    TopicId topic_ = 0;
+    std::uint32_t publisher_session_ = 0;
+    std::uint32_t consumer_session_ = 0;
+};
+
+TEST_F(PumpTest, APublishedMessageReachesTheSubscriberAndIsReportedPersistedOnlyWhenDurable) {
+    subscribe(8);
+    const std::uint64_t end = publisher_.publish(topic_, "one");
+    turn();
+    EXPECT_EQ(taken_bodies(), std::vector<std::string>{"one"});
+    EXPECT_EQ(publisher_.read_submit, end);
+    EXPECT_EQ(publisher_.durable_submit, 0u);
+    durable_turn();
+    EXPECT_EQ(publisher_.durable_submit, end);
+}
+
+TEST_F(PumpTest, APublishInPiecesIsInvisibleUntilItsLastPieceIsIn) {
+    subscribe(8);
+    SubmitFrame piece;
+    piece.message_size = 6;
+    piece.last = false;
+    publisher_.publish(topic_, "abc", piece);
+    turn();
+    EXPECT_TRUE(consumer_.take().empty());
+    piece.first = false;
+    piece.last = true;
+    publisher_.publish(topic_, "def", piece);
+    turn();
+    EXPECT_EQ(taken_bodies(), std::vector<std::string>{"abcdef"});
+}
+
+TEST_F(PumpTest, PiecesThatDoNotAddUpDetachTheirSessionAndNobodyElse) {
+    subscribe(8);
+    SubmitFrame piece;
+    piece.message_size = 4;
+    piece.last = false;
+    publisher_.publish(topic_, "abc", piece);
+    piece.first = false;
+    piece.last = true;
+    publisher_.publish(topic_, "def", piece);
+    turn();
+    ASSERT_EQ(outside_.violations.size(), 1u);
+    EXPECT_EQ(outside_.violations[0].first, publisher_session_);
+    EXPECT_TRUE(consumer_.take().empty());
+    FakePort other;
+    pump_.open_session(other, 1, 0);
+    other.publish(topic_, "fine");
+    turn();
+    EXPECT_EQ(taken_bodies(), std::vector<std::string>{"fine"});
+}
+
+TEST_F(PumpTest, ABatchIsVisibleAsAWhole) {
+    subscribe(8);
+    SubmitFrame more;
+    more.more = true;
+    publisher_.publish(topic_, "a", more);
+    publisher_.publish(topic_, "b", more);
+    turn();
+    EXPECT_TRUE(consumer_.take().empty());
+    publisher_.publish(topic_, "c");
+    turn();
+    EXPECT_EQ(taken_bodies(), (std::vector<std::string>{"a", "b", "c"}));
+    const auto& last = log_.records.back();
+    EXPECT_EQ(log_.records[log_.records.size() - 3].step, last.step);
+}
+
+TEST_F(PumpTest, AnUnknownTopicIsAnsweredAndNothingIsStored) {
+    const std::size_t before = log_.records.size();
+    const std::uint64_t end = publisher_.publish(77, "x");
+    turn();
+    ASSERT_EQ(publisher_.answers.size(), 1u);
+    EXPECT_EQ(publisher_.answers[0].answer, Answer::unknown_topic);
+    EXPECT_EQ(publisher_.answers[0].id, end);
+    EXPECT_EQ(log_.records.size(), before);
+}
+
+TEST_F(PumpTest, AVerbWaitsForWhatItsClientPublishedBeforeIt) {
+    subscribe(8);
+    publisher_.publish(topic_, "one");
+    turn();
+    const auto first = consumer_.take();
+    ASSERT_EQ(first.size(), 1u);
+    // The consumer publishes, then acknowledges; the log has no room for the publish (rule 8).
+    log_.room = false;
+    consumer_.publish(topic_, "two");
+    consumer_.acknowledge(first[0]);
+    turn();
+    EXPECT_EQ(consumer_.read_acks, 0u);
+    EXPECT_EQ(pump_.core().status(queue_).depth, 1u);
+    log_.room = true;
+    turn();
+    EXPECT_EQ(consumer_.read_acks, 1u);
+    durable_turn();
+    EXPECT_EQ(consumer_.durable_acks, 1u);
+    EXPECT_EQ(pump_.core().status(queue_).depth, 1u);
+}
+
+TEST_F(PumpTest, AnAcknowledgmentWrittenBeforeTheLeaseEndsCountsHoweverLateItIsRead) {
+    subscribe(8);
+    publisher_.publish(topic_, "one");
+    turn();
+    consumer_.acknowledge(consumer_.take().at(0));
+    turn(3600 * kSecond);  // rule 9: the ring is read before time moves
+    EXPECT_EQ(pump_.core().status(queue_).depth, 0u);
+    EXPECT_TRUE(consumer_.answers.empty());
+    EXPECT_TRUE(consumer_.take().empty());
+}
+
+TEST_F(PumpTest, TimeStandsStillWhileAcknowledgmentsWaitForRoom) {
+    subscribe(8);
+    publisher_.publish(topic_, "one");
+    turn();
+    consumer_.acknowledge(consumer_.take().at(0));
+    log_.verb_room = false;
+    turn(3600 * kSecond);
+    EXPECT_TRUE(consumer_.take().empty());
+    EXPECT_EQ(pump_.core().status(queue_).leased, 1u);
+    log_.verb_room = true;
+    turn();
+    EXPECT_EQ(pump_.core().status(queue_).depth, 0u);
+}
+
+TEST_F(PumpTest, ALeaseThatEndsBringsTheMessageBack) {
+    subscribe(8);
+    publisher_.publish(topic_, "one");
+    turn();
+    EXPECT_EQ(consumer_.take().at(0).count, 1u);
+    turn(10 * kSecond);
+    const auto again = consumer_.take();
+    ASSERT_EQ(again.size(), 1u);
+    EXPECT_EQ(again[0].count, 2u);
+}
+
+TEST_F(PumpTest, AListOfVerbsIsAppliedWholeAndExceptionsNameTheirEntry) {
+    subscribe(2);
+    for (const char* body : {"a", "b", "c"}) publisher_.publish(topic_, body);
+    turn();
+    const auto two = consumer_.take();
+    ASSERT_EQ(two.size(), 2u);
+    const VerbRequest request{Verb::acknowledge, kNone,         queue_, two[0].position,
+                              two[0].lease,      two[0].handle, 0};
+    consumer_.verb(request, true);
+    turn();
+    EXPECT_EQ(consumer_.read_acks, 0u);  // the list is not whole yet
+    consumer_.verb(request);
+    turn();
+    ASSERT_EQ(consumer_.answers.size(), 1u);
+    EXPECT_EQ(consumer_.answers[0].answer, Answer::unknown);
+    EXPECT_EQ(consumer_.answers[0].id, 1u);
+    EXPECT_EQ(consumer_.read_acks, 2u);
+}
+
+TEST_F(PumpTest, AColdBodyIsReadAndLaterDeliveriesOfItsSubscriptionWait) {
+    for (const char* body : {"a", "b"}) publisher_.publish(topic_, body);
+    turn();
+    std::vector<QueuedMessage> queued;
+    pump_.core().query(queue_, [&](const QueuedMessage& m) { return queued.push_back(m), true; });
+    log_.evict(queued.at(0).body.log);
+    subscribe(8);
+    turn(kSecond);
+    EXPECT_TRUE(consumer_.take().empty());
+    ASSERT_EQ(log_.reads.size(), 1u);
+    EXPECT_EQ(log_.reads[0].position, queued[0].position);
+    turn(5 * kSecond);
+    log_.serve_read("a");
+    turn();
+    const auto both = consumer_.take();
+    ASSERT_EQ(both.size(), 2u);
+    EXPECT_EQ(log_.text(both[0].body.log), "a");
+    EXPECT_EQ(log_.text(both[1].body.log), "b");
+    // The lease runs from when the subscriber can see it (L1, D12).
+    EXPECT_EQ(both[0].deadline, now_ + 10 * kSecond);
+}
+
+TEST_F(PumpTest, AnUnreadableBodyLeavesAndTheOthersGoOn) {
+    for (const char* body : {"a", "b"}) publisher_.publish(topic_, body);
+    turn();
+    std::vector<QueuedMessage> queued;
+    pump_.core().query(queue_, [&](const QueuedMessage& m) { return queued.push_back(m), true; });
+    log_.evict(queued.at(0).body.log);
+    subscribe(8);
+    turn();
+    log_.serve_read(std::nullopt);
+    turn();
+    EXPECT_EQ(taken_bodies(), std::vector<std::string>{"b"});
+    EXPECT_EQ(pump_.core().status(queue_).depth, 1u);
+}
+
+TEST_F(PumpTest, AnEndedSessionsRingsAreReadFirstAndWhatItNeverTookCountsAsUndelivered) {
+    subscribe(8);
+    for (const char* body : {"a", "b"}) publisher_.publish(topic_, body);
+    turn();
+    const Delivery first = consumer_.deliveries.at(0);
+    consumer_.cursor = 1;
+    consumer_.acknowledge(first);
+    pump_.end_session(consumer_session_, true);
+    turn();
+    EXPECT_EQ(outside_.ended_sessions, std::vector<std::uint32_t>{consumer_session_});
+    EXPECT_EQ(pump_.core().status(queue_).depth, 1u);
+    FakePort next;
+    const auto session = pump_.open_session(next, 1, 0);
+    ASSERT_TRUE(pump_.subscribe(session, {kNone, "Orders", 1, {}}));
+    turn();
+    ASSERT_EQ(next.deliveries.size(), 1u);
+    EXPECT_EQ(next.deliveries[0].count, 1u);  // L11
+}
+
+TEST_F(PumpTest, AnAcknowledgmentThatNamesAPublishThatIsNotThereDetaches) {
+    consumer_.acks.push_back({{}, 4096, false, false});
+    turn();
+    ASSERT_EQ(outside_.violations.size(), 1u);
+    EXPECT_EQ(outside_.violations[0].first, consumer_session_);
+}
+
+TEST_F(PumpTest, ANewerSessionOfAPublishersNameFencesTheOlder) {
+    const PublisherId name = pump_.core().publisher(1, "gateway");
+    EXPECT_EQ(pump_.bind_publisher(publisher_session_, name), 0u);
+    SubmitFrame numbered;
+    numbered.publisher = name;
+    numbered.number = 1;
+    numbered.previous = 0;
+    publisher_.publish(topic_, "a", numbered);
+    FakePort newer;
+    const auto session = pump_.open_session(newer, 1, 0);
+    EXPECT_EQ(pump_.bind_publisher(session, name), 1u);  // the old ring was read first (rule 24)
+    numbered.number = 2;
+    numbered.previous = 1;
+    publisher_.publish(topic_, "b", numbered);
+    newer.publish(topic_, "b", numbered);
+    turn();
+    ASSERT_EQ(publisher_.answers.size(), 1u);
+    EXPECT_EQ(publisher_.answers[0].answer, Answer::fenced);
+    EXPECT_EQ(pump_.core().status(queue_).depth, 2u);
+}
+
+}  // namespace
+}  // namespace pinnace::testing
