@@ -25,8 +25,8 @@ class Assembly {
         TopicId topic = kNone;
         std::uint32_t options_offset = 0;
         std::uint32_t options_size = 0;
-        std::uint64_t end_position = 0;  // of the submit ring, behind its last frame
-        bool answer = false;
+        std::uint64_t submit_position = 0;  // of its first frame
+        std::uint64_t number = 0;
     };
 
     bool empty() const { return parts_.empty(); }
@@ -38,6 +38,7 @@ class Assembly {
     std::uint64_t number() const { return number_; }
     std::uint64_t previous() const { return previous_; }
     PublisherId publisher() const { return publisher_; }
+    bool resend() const { return resend_; }
 
     // The first frame of a message; its body goes to `log`. False: the options are malformed.
     bool begin_message(const SubmitFrame& frame, LogPosition log) {
@@ -50,7 +51,8 @@ class Assembly {
             publisher_ = frame.publisher;
         }
         parts_.push_back({log, frame.message_size, frame.topic, offset,
-                          static_cast<std::uint32_t>(frame.options.size()), 0, frame.answer});
+                          static_cast<std::uint32_t>(frame.options.size()), frame.position, frame.number});
+        resend_ = frame.resend;
         byte_count_ += frame.message_size;
         message_open_ = true;
         copied_ = 0;
@@ -72,7 +74,6 @@ class Assembly {
         frame_copied_ = 0;
         if (!frame.last) return copied_ < frame.message_size;
         if (copied_ != frame.message_size) return false;
-        parts_.back().end_position = frame.end_position;
         message_open_ = false;
         number_ = frame.number;
         complete_ = !frame.more;
@@ -104,6 +105,7 @@ class Assembly {
     std::size_t frame_copied_ = 0;
     bool message_open_ = false;
     bool complete_ = false;
+    bool resend_ = false;
 };
 
 }  // namespace pinnace

@@ -23,8 +23,8 @@ enum class Next : std::uint8_t { none, ready, violation };
 
 // One frame of a publisher's submit ring: a whole message, or a piece of one.
 struct SubmitFrame {
-    std::uint64_t end_position = 0;  // of the ring, behind this frame
-    std::uint64_t number = 0;        // the publisher's (T7)
+    std::uint64_t position = 0;  // of this frame in the ring
+    std::uint64_t number = 0;    // the publisher's (T7)
     std::uint64_t previous = kNoPrevious;
     std::uint32_t message_size =
         0;  // of the whole message; equals body.size() unless the message is in pieces
@@ -33,7 +33,7 @@ struct SubmitFrame {
     bool first = true;                   // first piece of its message
     bool last = true;                    // last piece of its message
     bool more = false;                   // another message of the same publish follows (F8)
-    bool answer = false;                 // the client wants an answer even if it is `stored`
+    bool resend = false;                 // may have been accepted in the engine's former life (M1)
     std::span<const std::byte> options;  // in the peer's memory, see core/publish_options.h
     std::span<const std::byte> body;     // in the peer's memory
 };
@@ -51,7 +51,10 @@ struct AnswerEntry {
     enum class Kind : std::uint8_t { publish = 1, verb = 2, subscription_ended = 3 };  // on the wire
     Kind kind = Kind::publish;
     Answer answer = Answer::ok;
-    std::uint64_t id = 0;   // publish: end position of the message's last frame; verb: number of the entry
+    std::uint64_t id = 0;               // publish: the publisher's number; verb: number of the entry
+    std::uint64_t submit_position = 0;  // publish: of the message's first frame
+    PublisherId publisher = kNone;
+    QueueId queue = kNone;  // verb: the queue that it named
     Position position = 0;  // publish: of the stored message, or of the first one if it was a duplicate
 };
 
@@ -68,8 +71,9 @@ concept SessionPort =
         { port.ack_count() } -> std::same_as<std::uint64_t>;  // entries taken since the ring was made
         { port.ack_capacity() } -> std::same_as<std::uint32_t>;
         { port.answer_room() } -> std::same_as<std::uint32_t>;
-        port.answer(answer);     // there must be room
-        port.deliver(delivery);  // there must be room
+        port.answer(answer);           // there must be room
+        port.deliver(delivery, true);  // there must be room; true: a body that was asked for once more
+        { port.has_input() } -> std::same_as<bool>;  // a frame or an entry waits
         // Free entries of the delivery ring, from the client's cursor; the cursor is checked, nullopt is a
         // violation.
         { port.ring_free() } -> std::same_as<std::optional<std::uint32_t>>;

@@ -11,10 +11,17 @@
 
 namespace pinnace {
 
-enum class OptionTag : std::uint8_t { expiration = 1, delay = 2, group = 3, dedup = 4, to_queue = 5 };
+enum class OptionTag : std::uint8_t {
+    expiration = 1,
+    delay = 2,
+    group = 3,
+    dedup = 4,
+    to_queue = 5,
+    answer = 6
+};
 
 // Space that encoded options can take at most; a frame with more is a violation.
-inline constexpr std::uint32_t kOptionBytesMax = 5 * 2 + 8 + 8 + 255 + 255 + 4;
+inline constexpr std::uint32_t kOptionBytesMax = 6 * 2 + 8 + 8 + 255 + 255 + 4;
 
 struct PublishOptions {
     Duration expiration = -1;
@@ -22,6 +29,7 @@ struct PublishOptions {
     std::string_view group;
     std::string_view dedup;
     QueueId to_queue = kNone;
+    bool answer = false;  // wants an answer even if it is `stored`
 };
 
 // Appends to `out`, which must have room for kOptionBytesMax; returns the size. Strings above 255 bytes are
@@ -40,6 +48,7 @@ inline std::uint32_t encode_options(const PublishOptions& options, std::byte* ou
     if (options.group.data() != nullptr) put(OptionTag::group, options.group.data(), options.group.size());
     if (options.dedup.data() != nullptr) put(OptionTag::dedup, options.dedup.data(), options.dedup.size());
     if (options.to_queue != kNone) put(OptionTag::to_queue, &options.to_queue, 4);
+    if (options.answer) put(OptionTag::answer, nullptr, 0);
     return static_cast<std::uint32_t>(at - out);
 }
 
@@ -50,7 +59,7 @@ inline bool decode_options(std::span<const std::byte> bytes, PublishOptions& opt
         if (bytes.size() < 2) return false;
         const auto tag = std::to_integer<unsigned>(bytes[0]);
         const auto size = std::to_integer<std::size_t>(bytes[1]);
-        if (bytes.size() - 2 < size || tag < 1 || tag > 5 || (seen & (1u << tag)) != 0) return false;
+        if (bytes.size() - 2 < size || tag < 1 || tag > 6 || (seen & (1u << tag)) != 0) return false;
         seen |= 1u << tag;
         const std::byte* data = bytes.data() + 2;
         const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -74,6 +83,9 @@ inline bool decode_options(std::span<const std::byte> bytes, PublishOptions& opt
                 break;
             case OptionTag::to_queue:
                 good = number(&options.to_queue, 4);
+                break;
+            case OptionTag::answer:
+                good = options.answer = size == 0;
                 break;
         }
         if (!good) return false;

@@ -49,9 +49,8 @@ class Pump final : private Effects {
     Core& core() { return core_; }
     const Core& core() const { return core_; }
 
-    // --- Sessions. The port must outlive the session, that is until Outside::ended. `former_read`: submit
-    // frames before this position were perhaps read in the engine's former life (M1).
-    SessionId open_session(Port& port, std::uint32_t uid, std::uint64_t former_read);
+    // --- Sessions. The port must outlive the session, that is until Outside::ended.
+    SessionId open_session(Port& port, std::uint32_t uid);
     // Both rings are read to their frontiers first; then leases are broken and Outside::ended is called.
     // `cursor_believed`: the process is dead or has frozen its cursor, so what was untaken counts as such
     // (rule 17).
@@ -69,21 +68,25 @@ class Pump final : private Effects {
     bool turn(Time now);
     // Nothing is waiting in the pump itself for journal or disk.
     bool quiet() const { return waiting_marks_ == 0 && pending_.empty() && ending_ == 0 && !blocked_; }
-    // Orderly stop: nothing more is read; the core's last records are appended and published.
+    bool blocked() const { return blocked_; }
+    bool has_input() const;
+
+    // --- Orderly stop, in three steps: read everything that clients have written by now; turn no more, but tell what
+    // becomes durable; end all sessions, frozen ones with their cursors believed, and append the core's last records.
+    void drain();
+    void tell_durable();
     void stop();
 
  private:
     struct Session {
         Port* port = nullptr;
         ClientId client = kNone;
-        std::uint32_t uid = 0;
         bool open = false;
         bool violated = false;
         bool ending = false;
         bool cursor_believed = false;
         bool touched_ring = false;  // read something this turn
         bool frame_loaded = false;
-        std::uint64_t former_read = 0;
         std::uint32_t ring_free = 0;
         SubmitFrame frame;
         Assembly assembly;
@@ -118,7 +121,6 @@ class Pump final : private Effects {
     Step read_submissions_to(SessionId id, std::uint64_t position);
     void advance(Time now);
     void report(SessionId id);
-    void tell_durable();
     void tell_durable(SessionId id);
     void refresh_ring(Session& session);
     bool answers_fit(const Session& session, std::size_t count) const;
@@ -133,6 +135,8 @@ class Pump final : private Effects {
         return subscription < subscriptions_.size() && subscriptions_[subscription].session == session;
     }
     bool try_end(SessionId id);
+    void release(SessionId id);
+    void gather_messages(const Assembly& assembly, PublishRequest& request);
     Session& session(SessionId id) { return *sessions_[id]; }
 
     Log& log_;

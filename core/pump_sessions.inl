@@ -5,16 +5,13 @@
 namespace pinnace {
 
 template <SessionPort Port, LogPort Log, Outside Out>
-auto Pump<Port, Log, Out>::open_session(Port& port, std::uint32_t uid, std::uint64_t former_read)
-    -> SessionId {
+auto Pump<Port, Log, Out>::open_session(Port& port, std::uint32_t uid) -> SessionId {
     SessionId id = 0;
     while (id < sessions_.size() && (sessions_[id]->open || sessions_[id]->ending)) ++id;
     if (id == sessions_.size()) sessions_.push_back(std::make_unique<Session>());
     Session& s = session(id);
     s = Session{};
     s.port = &port;
-    s.uid = uid;
-    s.former_read = former_read;
     s.open = true;
     s.list.reserve(256);
     s.client = core_.open_client(uid);
@@ -46,6 +43,13 @@ bool Pump<Port, Log, Out>::try_end(SessionId id) {
         }
     }
     if (!log_.room_for_verbs(s.port->ack_capacity())) return false;
+    release(id);
+    return true;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::release(SessionId id) {
+    Session& s = session(id);
     std::vector<Untaken> untaken;
     if (s.cursor_believed && !s.violated) s.port->untaken(kNone, untaken);
     for (SubscriptionId i = 0; i < subscriptions_.size(); ++i) {
@@ -60,7 +64,6 @@ bool Pump<Port, Log, Out>::try_end(SessionId id) {
     --ending_;
     s = Session{};
     out_.ended(id);
-    return true;
 }
 
 template <SessionPort Port, LogPort Log, Outside Out>
@@ -149,7 +152,7 @@ void Pump<Port, Log, Out>::subscription_ended(SubscriptionId subscription, std::
     subscriptions_[subscription].session = kNone;
     Session& s = session(id);
     if (!answers_fit(s, 1)) return violation(id, "it reads neither deliveries nor answers");
-    answer(id, {AnswerEntry::Kind::subscription_ended, Answer::ok, subscription, 0});
+    answer(id, {.kind = AnswerEntry::Kind::subscription_ended, .id = subscription});
 }
 
 // Nobody reads the answers of a session that is ending; those that do not fit are dropped.
@@ -178,12 +181,32 @@ void Pump<Port, Log, Out>::refresh_ring(Session& s) {
 }
 
 template <SessionPort Port, LogPort Log, Outside Out>
+bool Pump<Port, Log, Out>::has_input() const {
+    return std::ranges::any_of(sessions_,
+                               [](const auto& s) { return s->open && !s->violated && s->port->has_input(); });
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::drain() {
+    for (SessionId id = 0; id < sessions_.size(); ++id) {
+        Session& s = session(id);
+        if (!s.open || s.violated || read_acks(id)) continue;
+        for (Step step = Step::progress; step == Step::progress && !s.violated;) {
+            std::uint32_t copy_left = limits_.copy_size_max_per_turn;
+            step = read_frame(id, copy_left);
+        }
+        report(id);
+    }
+    log_.publish();
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
 void Pump<Port, Log, Out>::stop() {
     for (SessionId id = 0; id < sessions_.size(); ++id) {
         if (sessions_[id]->open) end_session(id, sessions_[id]->port->frozen());
     }
     for (SessionId id = 0; id < sessions_.size(); ++id) {
-        if (sessions_[id]->ending) try_end(id);
+        if (sessions_[id]->ending) release(id);
     }
     core_.stop();
     end_step();

@@ -104,7 +104,11 @@ void Pump<Port, Log, Out>::apply_list(SessionId id) {
     const std::uint64_t first = s.port->ack_count() - s.list.size();
     for (std::size_t i = 0; i < answers_.size(); ++i) {
         if (answers_[i] == Answer::ok) continue;
-        answer(id, {AnswerEntry::Kind::verb, answers_[i], first + i, s.list[i].position});
+        answer(id, {.kind = AnswerEntry::Kind::verb,
+                    .answer = answers_[i],
+                    .id = first + i,
+                    .queue = s.list[i].queue,
+                    .position = s.list[i].position});
     }
     s.list.clear();
 }
@@ -180,15 +184,49 @@ template <SessionPort Port, LogPort Log, Outside Out>
 auto Pump<Port, Log, Out>::apply_publish(SessionId id) -> Step {
     Session& s = session(id);
     const auto parts = s.assembly.parts();
-    messages_.clear();
+    const PublisherId publisher = s.assembly.publisher();
     PublishRequest request;
-    for (const Assembly::Part& part : parts) {
+    gather_messages(s.assembly, request);
+    results_.assign(parts.size(), {});
+    if (publisher != kNone &&
+        (publisher >= owner_of_publisher_.size() || owner_of_publisher_[publisher] != id)) {
+        std::ranges::fill(results_, PublishResult{Answer::fenced, 0});
+    } else {
+        request.publisher = publisher;
+        request.number = s.assembly.number();
+        request.previous = s.assembly.previous();
+        request.resend = s.assembly.resend();
+        core_.publish(request, results_);
+        end_step();
+    }
+    if (results_[0].answer == Answer::would_block) return Step::blocked;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const Assembly::Part& part = parts[i];
+        if (results_[i].answer != Answer::ok) log_.abandon(part.log, part.size);
+        const bool wanted = part.options_size != 0 && s.assembly.options(part).answer;
+        if (results_[i].answer == Answer::ok && !wanted) continue;
+        answer(id, {.kind = AnswerEntry::Kind::publish,
+                    .answer = results_[i].answer,
+                    .id = part.number,
+                    .submit_position = part.submit_position,
+                    .publisher = publisher,
+                    .position = results_[i].position});
+    }
+    s.assembly.clear();
+    s.touched_ring = true;
+    return Step::progress;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::gather_messages(const Assembly& assembly, PublishRequest& request) {
+    messages_.clear();
+    for (const Assembly::Part& part : assembly.parts()) {
         log_.finish(part.log, core_.now(), part.size, part.topic);
         PublishMessage message;
         message.topic = part.topic;
         message.body = {part.log, part.size, log_.body(part.log)};
         if (part.options_size != 0) {
-            const PublishOptions options = s.assembly.options(part);
+            const PublishOptions options = assembly.options(part);
             message.expiration = options.expiration;
             message.delay = options.delay;
             message.group = options.group;
@@ -197,30 +235,7 @@ auto Pump<Port, Log, Out>::apply_publish(SessionId id) -> Step {
         }
         messages_.push_back(message);
     }
-    results_.assign(parts.size(), {});
-    const PublisherId publisher = s.assembly.publisher();
-    if (publisher != kNone &&
-        (publisher >= owner_of_publisher_.size() || owner_of_publisher_[publisher] != id)) {
-        std::ranges::fill(results_, PublishResult{Answer::fenced, 0});
-    } else {
-        request.messages = messages_;
-        request.publisher = publisher;
-        request.number = s.assembly.number();
-        request.previous = s.assembly.previous();
-        request.resend = parts.back().end_position <= s.former_read;
-        core_.publish(request, results_);
-        end_step();
-    }
-    if (results_[0].answer == Answer::would_block) return Step::blocked;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        if (results_[i].answer != Answer::ok) log_.abandon(parts[i].log, parts[i].size);
-        if (results_[i].answer == Answer::ok && !parts[i].answer) continue;
-        answer(id,
-               {AnswerEntry::Kind::publish, results_[i].answer, parts[i].end_position, results_[i].position});
-    }
-    s.assembly.clear();
-    s.touched_ring = true;
-    return Step::progress;
+    request.messages = messages_;
 }
 
 template <SessionPort Port, LogPort Log, Outside Out>
@@ -270,7 +285,7 @@ bool Pump<Port, Log, Out>::deliver(const Delivery& delivery) {
     progress_ = true;
     const bool resident = log_.resident(delivery.body.log, delivery.body.size);
     if (resident && subscription(delivery.subscription, id).pending.empty()) {
-        s.port->deliver(delivery);
+        s.port->deliver(delivery, false);
         out_.touched(id);
         return true;
     }
@@ -354,7 +369,7 @@ void Pump<Port, Log, Out>::flush(SubscriptionId id) {
             entry.delivery.deadline = *deadline;
         }
         entry.delivery.body.log = entry.log;
-        s.port->deliver(entry.delivery);
+        s.port->deliver(entry.delivery, entry.again);
         out_.touched(subscriptions_[id].session);
     }
 }

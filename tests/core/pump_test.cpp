@@ -24,8 +24,8 @@ class PumpTest : public ::testing::Test {
         log_.publish();
         log_.make_durable();
         topic_ = pump_.core().find_topic("Orders");
-        publisher_session_ = pump_.open_session(publisher_, 1, 0);
-        consumer_session_ = pump_.open_session(consumer_, 1, 0);
+        publisher_session_ = pump_.open_session(publisher_, 1);
+        consumer_session_ = pump_.open_session(consumer_, 1);
         turn();
     }
 
@@ -101,7 +101,7 @@ TEST_F(PumpTest, PiecesThatDoNotAddUpDetachTheirSessionAndNobodyElse) {
     EXPECT_EQ(outside_.violations[0].first, publisher_session_);
     EXPECT_TRUE(consumer_.take().empty());
     FakePort other;
-    pump_.open_session(other, 1, 0);
+    pump_.open_session(other, 1);
     other.publish(topic_, "fine");
     turn();
     EXPECT_EQ(taken_bodies(), std::vector<std::string>{"fine"});
@@ -124,11 +124,12 @@ TEST_F(PumpTest, ABatchIsVisibleAsAWhole) {
 
 TEST_F(PumpTest, AnUnknownTopicIsAnsweredAndNothingIsStored) {
     const std::size_t before = log_.records.size();
-    const std::uint64_t end = publisher_.publish(77, "x");
+    const std::uint64_t before_it = publisher_.submit_written();
+    publisher_.publish(77, "x");
     turn();
     ASSERT_EQ(publisher_.answers.size(), 1u);
     EXPECT_EQ(publisher_.answers[0].answer, Answer::unknown_topic);
-    EXPECT_EQ(publisher_.answers[0].id, end);
+    EXPECT_EQ(publisher_.answers[0].submit_position, before_it);
     EXPECT_EQ(log_.records.size(), before);
 }
 
@@ -256,7 +257,7 @@ TEST_F(PumpTest, AnEndedSessionsRingsAreReadFirstAndWhatItNeverTookCountsAsUndel
     EXPECT_EQ(outside_.ended_sessions, std::vector<std::uint32_t>{consumer_session_});
     EXPECT_EQ(pump_.core().status(queue_).depth, 1u);
     FakePort next;
-    const auto session = pump_.open_session(next, 1, 0);
+    const auto session = pump_.open_session(next, 1);
     ASSERT_TRUE(pump_.subscribe(session, {kNone, "Orders", 1, {}}));
     turn();
     ASSERT_EQ(next.deliveries.size(), 1u);
@@ -279,7 +280,7 @@ TEST_F(PumpTest, ANewerSessionOfAPublishersNameFencesTheOlder) {
     numbered.previous = 0;
     publisher_.publish(topic_, "a", numbered);
     FakePort newer;
-    const auto session = pump_.open_session(newer, 1, 0);
+    const auto session = pump_.open_session(newer, 1);
     EXPECT_EQ(pump_.bind_publisher(session, name), 1u);  // the old ring was read first (rule 24)
     numbered.number = 2;
     numbered.previous = 1;

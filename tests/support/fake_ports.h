@@ -25,8 +25,9 @@ class FakePort {
         if (frame.message_size == 0 && frame.first && frame.last) {
             frame.message_size = static_cast<std::uint32_t>(kept.size());
         }
+        frame.position = written_;
         written_ += 64 + kept.size();
-        frame.end_position = written_;
+        ends_.push_back(written_);
         frames.push_back(frame);
         return written_;
     }
@@ -51,7 +52,8 @@ class FakePort {
         return Next::ready;
     }
     void take_submit() {
-        submit_taken_ = frames.front().end_position;
+        submit_taken_ = ends_.front();
+        ends_.pop_front();
         frames.pop_front();
     }
     std::uint64_t submit_position() const { return submit_taken_; }
@@ -69,7 +71,8 @@ class FakePort {
     std::uint32_t ack_capacity() const { return 64; }
     std::uint32_t answer_room() const { return answer_capacity - static_cast<std::uint32_t>(answers.size()); }
     void answer(const AnswerEntry& entry) { answers.push_back(entry); }
-    void deliver(const Delivery& delivery) { deliveries.push_back(delivery); }
+    void deliver(const Delivery& delivery, bool) { deliveries.push_back(delivery); }
+    bool has_input() const { return !frames.empty() || !acks.empty(); }
     std::optional<std::uint32_t> ring_free() const {
         if (cursor > deliveries.size()) return std::nullopt;
         return ring_capacity - static_cast<std::uint32_t>(deliveries.size() - cursor);
@@ -108,6 +111,7 @@ class FakePort {
 
  private:
     std::deque<std::string> bodies_;
+    std::deque<std::uint64_t> ends_;
     std::uint64_t written_ = 0;
     std::uint64_t submit_taken_ = 0;
     std::uint64_t ack_count_ = 0;
