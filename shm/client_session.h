@@ -71,13 +71,15 @@ class ClientSession {
     ClientSession(const ClientSession&) = delete;
     ClientSession& operator=(const ClientSession&) = delete;
 
-    std::uint64_t id() const { return welcome_.session_id; }
-    std::uint64_t epoch() const { return welcome_.epoch; }
-    bool is_adopted() const { return (welcome_.flags & kWelcomeAdopted) != 0; }
-    bool is_consumer() const { return (welcome_.flags & kWelcomeConsumer) != 0; }
-    const SessionGeometry& geometry() const { return welcome_.geometry; }
-    std::uint64_t message_size_max() const { return welcome_.message_size_max; }
-    const ControlPage& control() const { return *reinterpret_cast<const ControlPage*>(control_.data()); }
+    std::uint64_t id() const { return parts_.welcome.session_id; }
+    std::uint64_t epoch() const { return parts_.welcome.epoch; }
+    bool is_adopted() const { return (parts_.welcome.flags & kWelcomeAdopted) != 0; }
+    bool is_consumer() const { return (parts_.welcome.flags & kWelcomeConsumer) != 0; }
+    const SessionGeometry& geometry() const { return parts_.welcome.geometry; }
+    std::uint64_t message_size_max() const { return parts_.welcome.message_size_max; }
+    const ControlPage& control() const {
+        return *reinterpret_cast<const ControlPage*>(parts_.control.data());
+    }
 
     // --- Publishing
     SubmitWriter& submit() { return submit_; }
@@ -85,6 +87,9 @@ class ClientSession {
     enum class PublishError : std::uint8_t { would_block, too_large, timed_out, disconnected };
     std::expected<std::uint64_t, PublishError> publish(std::span<const PublishItem> items,
                                                        std::int64_t timeout_ns);
+    // Position after what publish() made last; for any thread. note_published() if frames were written by hand.
+    std::uint64_t published_position() const { return load_relaxed(published_); }
+    void note_published(std::uint64_t position) { store_relaxed(published_, position); }
     // Reads the own ring again from the persisted mark, to re-send (rule 24).
     SubmitReader unpersisted() const;
 
@@ -100,7 +105,8 @@ class ClientSession {
 
     // --- Acknowledging
     AckWriter& acks() { return acks_; }
-    // One list: all of it is applied as one command. False: the ring is full. At most ack_list_max() entries.
+    // One list: all of it is applied as one command, after what publish() made before (rule 8). Fills in flags and
+    // submit positions. False: the ring is full. At most ack_list_max() entries. Rings the dispatcher.
     bool try_acknowledge(std::span<AckEntry> entries);
     std::size_t ack_list_max() const { return geometry().ack_count / 2 - 1; }
 
@@ -129,7 +135,7 @@ class ClientSession {
     bool is_disconnected() const { return load_relaxed(disconnected_) != 0; }
     // For an event loop of the user's own: readable when something may be there. Before each poll: arm();
     // false means that `ready()` says true already. After it: disarm().
-    int event_fd() const { return event_fd_.get(); }
+    int event_fd() const { return parts_.event.get(); }
     template <class Ready>
     bool arm(Ready&& ready) {
         get_ready_to_sleep();
@@ -148,39 +154,49 @@ class ClientSession {
     bool next_event(SocketMessage& event);
 
  private:
-    struct Parts;
+    // What the handshake brought.
+    struct Parts {
+        WelcomeMessage welcome;
+        Fd socket;
+        Fd wake;
+        Fd event;
+        Fd up_file;
+        Mapping up;
+        Mapping down;
+        Mapping control;
+        Mapping log[3];
+    };
+
+    class Connecting;  // client_connect.cpp
     struct Predicate {
         void* context;
         bool (*call)(void*);
         bool operator()() const { return call(context); }
     };
 
-    explicit ClientSession(Parts parts);
+    ClientSession(const ClientOptions& options, Parts parts, ClientSession* former);
     WaitResult wait_by(Predicate ready, std::int64_t timeout_ns);
-    WaitResult block(Predicate ready, std::int64_t deadline_ns);
+    void block(Predicate ready, std::int64_t deadline_ns);
     void get_ready_to_sleep();
     void look_at_sockets(std::int64_t timeout_ns);
     void read_socket();
+    bool send_request(std::span<const std::byte> message, std::int64_t deadline_ns);
+    void set_disconnected() { store_relaxed(disconnected_, 1u); }
+    void keep_event(SocketMessage event);
 
-    ClientPage& page() const { return *reinterpret_cast<ClientPage*>(up_.data()); }
-    const MarksPage& marks() const { return *reinterpret_cast<const MarksPage*>(down_.data()); }
+    ClientPage& page() const { return *reinterpret_cast<ClientPage*>(parts_.up.data()); }
+    const MarksPage& marks() const { return *reinterpret_cast<const MarksPage*>(parts_.down.data()); }
 
-    WelcomeMessage welcome_;
     WaitMode wait_mode_;
-    Fd socket_;
-    Fd wake_;
-    Fd event_fd_;
-    Fd up_fd_;
-    Mapping up_;
-    Mapping down_;
-    Mapping control_;
-    Mapping log_mappings_[3];
+    Parts parts_;
     SubmitWriter submit_;
     AckWriter acks_;
     DeliveryReader deliveries_;
     AnswerReader answers_;
     std::unique_ptr<LogReader> log_;
     DispatcherBell bell_;
+    Violation descriptor_violation_;
+    std::uint64_t published_ = 0;
     std::uint32_t disconnected_ = 0;
 
     std::mutex sleep_mutex_;  // who polls; the others wait for the one who does

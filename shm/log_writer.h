@@ -92,7 +92,7 @@ class AreaWriter {
     enum class Acquired : std::uint8_t { yes, not_durable, pinned };
 
     bool acquire_for(std::uint64_t length);
-    Acquired acquire(std::uint64_t number);
+    Acquired acquire(std::uint64_t number, bool heeds_pins);
     bool is_pinned(std::uint64_t number) const;
     LogPlace put(const LogHeader& header, std::uint64_t length);
 
@@ -104,11 +104,10 @@ class AreaWriter {
     std::uint64_t* generations_;
     std::byte* data_;
     const PinBoard& pins_;
-    std::uint64_t span_max_;         // slots that one body can cover
-    std::uint64_t session_max_;      // slots that one session may keep
-    std::uint64_t tail_ = 0;         // position of the next body
-    std::uint64_t acquired_ = 0;     // slots up to here are ours to write
-    std::uint64_t skipped_run_ = 0;  // pinned slots in a row
+    std::uint64_t span_max_;      // slots that one body can cover
+    std::uint64_t session_max_;   // slots that one session may keep
+    std::uint64_t tail_ = 0;      // position of the next body
+    std::uint64_t acquired_ = 0;  // slots up to here are ours to write
     RecordIndex durable_ = 0;
     std::vector<Slot> slots_;
     Counters counters_;

@@ -79,6 +79,8 @@ class ServerHandshake {
     // The process at the other end, as far as known.
     const PeerCredentials& credentials() const { return parts_.watch.credentials(); }
     std::unique_ptr<ServerSession> take_session();
+    // Of a handshake that failed after the client got its memory; see Remains.
+    Remains take_remains();
 
  private:
     void on_hello(std::span<const std::byte> bytes, std::vector<Fd>& descriptors);

@@ -77,8 +77,15 @@ struct ServerSessionParts {
     Fd wake;
     Fd socket;
     PeerWatch watch;
-    std::shared_ptr<void>
-        lease;  // what is given back when the session ends: quota, registration of the region
+    std::shared_ptr<void> quota;   // given back when the last holder drops it
+    std::shared_ptr<void> region;  // the registration of `up`: no other session may bring it
+};
+
+// What is left of a session whose client may still hold its memory: the quota counts until the process is
+// gone (architecture rule 6) if the control thread keeps this until watch.is_dead().
+struct Remains {
+    PeerWatch watch;
+    std::shared_ptr<void> quota;
 };
 
 class ServerSession {
@@ -138,6 +145,8 @@ class ServerSession {
     SessionSocket& socket() { return socket_; }
     PeerWatch& watch() { return parts_.watch; }
     int wake_fd() const { return parts_.wake.get(); }
+    // To be called last, before the session is destroyed.
+    Remains take_remains() { return {std::move(parts_.watch), std::move(parts_.quota)}; }
 
  private:
     const ClientPage& client_page() const { return *reinterpret_cast<const ClientPage*>(parts_.up.data()); }
