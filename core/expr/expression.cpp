@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/expr/expression.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+#include "core/expr/evaluate.h"
+#include "core/expr/parser.h"
+#include "core/expr/program.h"
+
+namespace pinnace::expr {
+
+Expression::Expression(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+
+std::expected<Expression, CompileError> Expression::compile(std::string_view text,
+                                                            const CompileOptions& options) {
+    std::expected<Program, CompileError> program = Parser(text, options).run();
+    if (!program) return std::unexpected(std::move(program.error()));
+    return Expression(std::make_shared<const Program>(std::move(*program)));
+}
+
+void Expression::bind(FieldSet& set) {
+    slots_.clear();
+    slot_end_ = 0;
+    for (const Path& path : program_->paths) {
+        slots_.push_back(set.add(path));
+        slot_end_ = std::max<std::size_t>(slot_end_, slots_.back() + std::size_t{1});
+    }
+}
+
+Value Expression::eval(const FieldValues& values, EvalContext& context) const {
+    PINNACE_CHECK(slots_.size() == program_->paths.size() && slot_end_ <= values.size());
+    return run(*program_, slots_.data(), values.data(), context);
+}
+
+bool Expression::matches(const FieldValues& values, EvalContext& context) const {
+    return truth_of(eval(values, context)).is_true();
+}
+
+std::string_view Expression::text() const { return program_->text; }
+std::span<const Path> Expression::fields() const { return program_->paths; }
+FunctionSet Expression::functions() const { return program_->functions; }
+
+}  // namespace pinnace::expr

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// FieldSet: the fields that all the expressions over one topic name, so that one pass over a message takes
+// out what all of them need; FieldValues: what that pass found.
+//
+// A set only grows. Each distinct path has a slot; an expression that is bound to the set (Expression::bind)
+// finds its fields by their slots. Values that were read before the set grew have no value for the new slots:
+// read the message again before an expression that was bound later is evaluated on it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/expr/path.h"
+#include "core/expr/value.h"
+
+namespace pinnace::expr {
+
+using FieldSlot = std::uint16_t;
+inline constexpr std::size_t kFieldCountMax = 65'000;
+
+// The paths as a tree, so that a reader goes down a message and the tree together.
+struct FieldNode {
+    static constexpr std::uint32_t kNoSlot = UINT32_MAX;
+
+    struct Member {
+        std::string name;
+        std::uint32_t node = 0;
+        std::uint32_t serial = 0;  // of all members of the set, from 0: where a reader marks what it has seen
+    };
+    struct Element {
+        std::uint32_t index = 0;
+        std::uint32_t node = 0;
+    };
+
+    std::uint32_t slot = kNoSlot;   // of the path that ends here
+    std::vector<Member> members;    // steps by name that go on from here
+    std::vector<Element> elements;  // steps by index
+
+    // The member of that name, null if there is none.
+    const Member* find(std::string_view name) const {
+        for (const Member& member : members) {
+            if (member.name == name) return &member;
+        }
+        return nullptr;
+    }
+};
+
+// One load of a field of fixed place; a struct reader keeps here what it worked out for the set.
+struct FixedLoad {
+    std::uint32_t offset = 0;
+    std::uint32_t count = 0;
+    FieldSlot slot = 0;
+    char code = 0;
+    bool big_endian = false;
+};
+
+class FieldSet {
+ public:
+    FieldSet();
+
+    // The slot of the path; a new one if no expression has named it before. kFieldCountMax paths at most: one
+    // more gives the slot of a field that is always NULL.
+    FieldSlot add(const Path& path);
+
+    std::size_t slot_count() const { return paths_.size(); }
+    const Path& path(FieldSlot slot) const { return paths_[slot]; }
+    const FieldNode& root() const { return nodes_[0]; }
+    const FieldNode& node(std::uint32_t index) const { return nodes_[index]; }
+    std::uint32_t member_count() const { return member_count_; }
+
+    // What a reader for messages of fixed layout has worked out for this set; `owner` tells whose it is.
+    // Empty again when the set grows.
+    struct FixedPlan {
+        const void* owner = nullptr;
+        std::vector<FixedLoad> loads;
+    };
+    FixedPlan& fixed_plan() const { return fixed_plan_; }
+
+ private:
+    std::vector<Path> paths_;
+    std::vector<FieldNode> nodes_;
+    std::unordered_map<std::string, FieldSlot> slots_;
+    std::uint32_t member_count_ = 0;
+    mutable FixedPlan fixed_plan_;
+};
+
+// The fields' values of one message. Kept and used again for the next one: nothing is allocated once it has
+// seen messages of that size. The values point into the message and the reader: they live until the body is
+// gone or the reader reads the next one.
+class FieldValues {
+ public:
+    // All fields NULL.
+    void reset(const FieldSet& set);
+    // The path of `slot` occurs (once more), with this value; a second occurrence makes an array.
+    void add(std::uint32_t slot, const Value& value);
+    // The occurrences are known to be whole: makes the arrays. Readers call it last.
+    void finish();
+
+    const Value* data() const { return values_.data(); }
+    const Value& operator[](FieldSlot slot) const { return values_[slot]; }
+    std::size_t size() const { return values_.size(); }
+    bool is_well_formed() const { return is_well_formed_; }
+
+    // For readers that put each value at its place themselves, at most one a slot.
+    Value* slots() { return values_.data(); }
+    void set_well_formed(bool is) { is_well_formed_ = is; }
+
+    // Marks member `serial` as seen in the object `object`; false if it was seen there before (of members
+    // that occur twice in one object the first one counts). Objects are numbered by next_object().
+    bool mark(std::uint32_t serial, std::uint64_t object) {
+        if (seen_[serial] == object) return false;
+        seen_[serial] = object;
+        return true;
+    }
+    std::uint64_t next_object() { return ++object_count_; }
+
+ private:
+    std::vector<Value> values_;
+    std::vector<std::vector<Value>> occurrences_;  // of slots that occur more than once
+    std::vector<std::uint32_t> repeated_;          // those slots
+    std::vector<std::uint8_t> counts_;             // 0, 1, or 2 for more
+    std::vector<std::uint64_t> seen_;
+    std::uint64_t object_count_ = 0;
+    bool is_well_formed_ = false;
+};
+
+}  // namespace pinnace::expr
