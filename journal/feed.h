@@ -52,7 +52,7 @@ struct FeedCursor {
 
 class Feed {
  public:
-    // `byte_count` is rounded up to a power of two, at least 256 KiB. Memory is touched here, so that no
+    // `byte_count` is rounded up to a power of two, at least 16 KiB. Memory is touched here, so that no
     // fault comes later (rule 20).
     explicit Feed(std::size_t byte_count);
     ~Feed();
@@ -95,6 +95,7 @@ class Feed {
     alignas(kLineSize) std::uint64_t staged_ = 0;
     RecordIndex last_index_ = 0;
     FeedEntry* last_entry_ = nullptr;  // null: no step is open
+    std::uint64_t released_seen_ = 0;  // spares append a look at the other thread's line
     // Written by the dispatcher, read by the journal thread.
     alignas(kLineSize) std::atomic<std::uint64_t> published_{0};
     std::atomic<Time> time_{0};

@@ -160,7 +160,13 @@ struct DirectoryEntry {
 };
 static_assert(sizeof(DirectoryEntry) == 32 && std::has_unique_object_representations_v<DirectoryEntry>);
 
+constexpr bool is_kind(const RecordHeader& header, RecordKind kind) {
+    return header.kind == static_cast<std::uint16_t>(kind);
+}
+
 inline constexpr std::uint32_t kHeaderBlockCount = 2;
+// A header of any version fits a sector, so that it is torn by no crash.
+inline constexpr std::size_t kSegmentHeaderSizeMax = 512;
 
 constexpr std::uint64_t align_up(std::uint64_t size, std::uint64_t alignment) {
     return (size + alignment - 1) / alignment * alignment;

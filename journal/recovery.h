@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recovery: reads the journal back in order, gives every record to a sink, decides by recovery_table.h where
+// it ends, and then begins a new segment. Up to that point nothing on the disk is changed, so that it can be
+// done again.
+#pragma once
+
+#include <deque>
+#include <expected>
+#include <string>
+#include <vector>
+
+#include "journal/environment.h"
+#include "journal/files.h"
+#include "journal/journal.h"
+#include "journal/place_index.h"
+#include "journal/segment_reader.h"
+#include "journal/spares.h"
+#include "journal/writer.h"
+
+namespace pinnace::journal {
+
+// A segment's file as it was found, in order of the numbers.
+struct FoundSegment {
+    std::string name;
+    SegmentHeader header;
+};
+
+struct Survey {
+    std::vector<FoundSegment> active;
+    std::vector<FoundSegment> prepared;
+    std::vector<std::string> leftovers;  // of a preparation that a crash ended
+};
+
+// Lists the directory and reads all headers; checks names, links and that no segment is missing.
+std::expected<Survey, Error> survey(Files& files, const std::vector<std::string>& names_allowed);
+
+// Where the journal was found to end.
+struct JournalEnd {
+    Recovered recovered;
+    ChainPosition chain;
+    Place end;  // {}: there is no active segment
+};
+
+// Called for each good batch, in order.
+class BatchSink {
+ public:
+    virtual std::expected<void, Error> batch(const SegmentReader& reader, const BatchView& batch,
+                                             Place place) = 0;
+
+ protected:
+    ~BatchSink() = default;
+};
+
+// Reads all of it.
+std::expected<JournalEnd, Error> replay(Files& files, const Survey& survey, BatchSink& sink);
+
+struct BeginOptions {
+    std::uint64_t segment_size = 0;
+    std::uint64_t first_segment_size =
+        0;  // of one that must be made before the start; smaller: a quicker start
+};
+
+struct Begun {
+    WriterStart start;
+    Recovered recovered;
+    std::deque<Spare> spares;
+    std::uint64_t next_segment_number = 0;
+};
+
+// Syncs the old end, then puts a new segment to use; the journal's old end is named in it.
+std::expected<Begun, Error> begin_segment(Files& files, Environment& environment, const Survey& survey,
+                                          JournalEnd end, const BeginOptions& options);
+
+// Gives each record to a RecordSink and enters messages into the index.
+class RecordReplay final : public BatchSink {
+ public:
+    RecordReplay(RecordSink& sink, PlaceIndex& index) : sink_(sink), index_(index) {}
+    std::expected<void, Error> batch(const SegmentReader& reader, const BatchView& batch,
+                                     Place place) override;
+
+ private:
+    RecordSink& sink_;
+    PlaceIndex& index_;
+};
+
+}  // namespace pinnace::journal
