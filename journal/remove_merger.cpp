@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/record_codec.h"
+
 namespace pinnace::journal {
 
 void RemoveMerger::add(const RecordHeader& header) {
@@ -21,27 +23,6 @@ void RemoveMerger::sort() {
     removed_.erase(std::unique(removed_.begin(), removed_.end()), removed_.end());
     sorted_ = true;
 }
-
-namespace {
-
-void put_varint(std::vector<std::byte>& out, std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) out.push_back(static_cast<std::byte>(value | 0x80));
-    out.push_back(static_cast<std::byte>(value));
-}
-
-void encode_runs(std::span<const Position> sorted, std::vector<std::byte>& out) {
-    Position end = sorted.front();
-    for (std::size_t i = 0; i < sorted.size();) {
-        std::size_t next = i + 1;
-        while (next < sorted.size() && sorted[next] == sorted[next - 1] + 1) ++next;
-        put_varint(out, sorted[i] - end);
-        put_varint(out, next - i);
-        end = sorted[next - 1] + 1;
-        i = next;
-    }
-}
-
-}  // namespace
 
 std::size_t RemoveMerger::encode(std::size_t first) {
     positions_.clear();

@@ -47,7 +47,7 @@ class RemoveMerger {
     };
     // A queue of its own for each: an index entry, two numbers of at most 10 bytes, and the filling up to 8.
     static constexpr std::size_t kBytesPerRemoveMax = sizeof(RecordHeader) + 32;
-    static constexpr std::size_t kPositionsPerRecordMax = 3000;  // so that a head holds the runs in any case
+    static constexpr std::size_t kPositionsPerRecordMax = 5000;  // so that a head holds the runs in any case
 
     void sort();
     std::size_t encode(std::size_t first);

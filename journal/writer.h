@@ -86,8 +86,8 @@ class Writer {
     // --- Dispatcher
     RecordIndex durable() const { return durable_.load(std::memory_order_acquire); }  // pair: journal durable
     State state() const {
-        return static_cast<State>(state_.load(std::memory_order_acquire));
-    }                                                                           // pair: journal state
+        return static_cast<State>(state_.load(std::memory_order_acquire));  // pair: journal state
+    }
     int os_error() const { return os_error_.load(std::memory_order_relaxed); }  // relaxed: read after state()
     bool request_body(const BodyRequest& request) { return body_requests_.push(request); }
     bool next_body(BodyReply& reply) { return body_replies_.pop(reply); }
