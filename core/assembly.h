@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assembly: a publish on its way from a submit ring into the delivery log. A message may come in pieces, and
-// a publish may be several messages; nothing of it is visible before its last piece is in (F8, architecture
-// rule 15).
+// Assembly: a publish on its way from a submit ring into the delivery log. A message may come in pieces,
+// and a publish may be several messages; nothing of it is visible before its last piece is in (F8,
+// architecture rule 15).
 //
 // Owned by the dispatcher. Keeps no pointer into the peer's memory: bodies are in the log, options in
 // `option_bytes_`.

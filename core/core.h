@@ -153,6 +153,8 @@ class Core {
     // --- Recovery: every durable record in order, then recovered(). A record that cannot be applied is
     // damage that the checksums did not see, or a newer format: the error is a whole sentence.
     std::expected<void, std::string> apply(const RecordView& record);
+    // Before recovered(): the epoch is known only when the journal has been read.
+    void set_epoch(std::uint32_t epoch);
     // `clean`: the former life ended with a stop record. Emits what is new (definitions, reservation, open
     // leases of X6). `now` is the engine's time at the start; expirations and limits due by then are settled
     // as commands would.
@@ -203,6 +205,8 @@ class Core {
     // --- Questions
     TopicId find_topic(std::string_view name) const;  // kNone: not defined (T9)
     QueueId find_queue(std::string_view name) const;
+    // Where a publish to the queue's name goes (T6).
+    TopicId publish_target(QueueId queue) const;
     std::string_view topic_name(TopicId topic) const;
     std::string_view queue_name(QueueId queue) const;
     std::size_t queue_count() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PendingDeliveries: deliveries of one subscription that wait for a body to be read (architecture rule 16).
-// They leave in the order of the decisions; a delivery whose body is in memory waits behind one whose body is
-// not.
+// They leave in the order of the decisions; a delivery whose body is in memory waits behind one whose body
+// is not.
 #pragma once
 
 #include <deque>

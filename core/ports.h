@@ -77,8 +77,8 @@ concept SessionPort =
         // Free entries of the delivery ring, from the client's cursor; the cursor is checked, nullopt is a
         // violation.
         { port.ring_free() } -> std::same_as<std::optional<std::uint32_t>>;
-        // Appends the deliveries of a subscription (kNone: of all) that lie behind the client's cursor; none
-        // if it is bad.
+        // Appends the deliveries of a subscription (kNone: of all) that lie behind the client's cursor;
+        // none if it is bad.
         port.untaken(subscription, untaken);
         { port.frozen() } -> std::same_as<bool>;  // the client takes nothing any more
         port.mark_read(u, u);                     // submit position, acknowledgment count: read

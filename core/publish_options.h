@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Publish options as they travel in a submit frame: a list of {u8 tag, u8 size, bytes}, in any order, each at
-// most once. Written by clients, so decoding checks everything; the decoder works on a private copy.
+// Publish options as they travel in a submit frame: a list of {u8 tag, u8 size, bytes}, in any order, each
+// at most once. Written by clients, so decoding checks everything; the decoder works on a private copy.
 #pragma once
 
 #include <cstring>

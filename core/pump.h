@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pump: the loop that joins the parts: take what came in, step the core, append, deliver, report. A template
-// over three ports, without I/O, clock or thread of its own; the engine and the simulator run this same code.
+// Pump: the loop that joins the parts: take what came in, step the core, append, deliver, report. A
+// template over three ports, without I/O, clock or thread of its own; the engine and the simulator run
+// this same code.
 //
 // One thread calls everything here: the dispatcher.
 //
 // Invariants
-//   P1  The journal sees only whole steps (rule 7): every command is followed by end_step, and publish comes
-//   last. P2  A verb is applied only when its client's submit ring was read as far as the client had written
-//   when it made
+//   P1  The journal sees only whole steps (rule 7): every command is followed by end_step, and publish
+//       comes
+//   last. P2  A verb is applied only when its client's submit ring was read as far as the client had
+//   written when it made
 //       the verb (rule 8).
 //   P3  Time moves only when every acknowledgment ring was read to the frontier visible after the clock was
 //   read
@@ -55,8 +57,9 @@ class Pump final : private Effects {
     // `cursor_believed`: the process is dead or has frozen its cursor, so what was untaken counts as such
     // (rule 17).
     void end_session(SessionId session, bool cursor_believed);
-    // Makes the session the owner of its publisher's name; a newer session fences the older one (rule 24). Answers the
-    // highest number seen, after everything in the older session's ring was read; nothing: not read yet, ask again.
+    // Makes the session the owner of its publisher's name; a newer session fences the older one (rule 24).
+    // Answers the highest number seen, after everything in the older session's ring was read; nothing: not
+    // read yet, ask again.
     std::optional<std::uint64_t> bind_publisher(SessionId session, PublisherId publisher);
 
     std::expected<Subscribed, RequestError> subscribe(SessionId session, SubscribeRequest request);
@@ -71,8 +74,9 @@ class Pump final : private Effects {
     bool blocked() const { return blocked_; }
     bool has_input() const;
 
-    // --- Orderly stop, in three steps: read everything that clients have written by now; turn no more, but tell what
-    // becomes durable; end all sessions, frozen ones with their cursors believed, and append the core's last records.
+    // --- Orderly stop, in three steps: read everything that clients have written by now; turn no more,
+    // but tell what becomes durable; end all sessions, frozen ones with their cursors believed, and append
+    // the core's last records.
     void drain();
     void tell_durable();
     void stop();

@@ -73,8 +73,8 @@ bool Pump<Port, Log, Out>::read_acks(SessionId id) {
                        false;
             }
         }
-        // Who does not read answers is not read: that is the holder's own affair, and time does not wait for
-        // it.
+        // Who does not read answers is not read: that is the holder's own affair, and time does not wait
+        // for it.
         if (!answers_fit(s, s.list.size() + 1)) return false;
         if (!log_.room_for_verbs(static_cast<std::uint32_t>(s.list.size() + 1))) return true;
         s.port->take_ack();
@@ -244,8 +244,8 @@ void Pump<Port, Log, Out>::report(SessionId id) {
     s.touched_ring = false;
     const std::uint64_t acks = s.port->ack_count() - s.list.size();
     s.port->mark_read(s.port->submit_position(), acks);
-    // A publish that is still being put together becomes durable as a whole later on: its frames stay in the
-    // ring.
+    // A publish that is still being put together becomes durable as a whole later on: its frames stay in
+    // the ring.
     if (!s.assembly.empty()) return;
     if (s.marks.empty()) ++waiting_marks_;
     s.marks.add({log_.appended(), s.port->submit_position(), acks});

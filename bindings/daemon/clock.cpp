@@ -42,7 +42,8 @@ struct Pair {
     std::int64_t boottime = 0;
 };
 
-// The counter and the kernel's clock at one instant: of several tries the one with the smallest gap round it.
+// The counter and the kernel's clock at one instant: of several tries the one with the smallest gap round
+// it.
 Pair read_pair() {
     Pair best;
     std::uint64_t best_gap = UINT64_MAX;
@@ -112,7 +113,8 @@ Time EngineClock::now() {
         const std::int64_t generation =
             generation_.load(std::memory_order_acquire);  // pair: clock calibrated
         const Time now = generation < 0 ? from_boottime() : from_counter(calibrations_[generation % 4]);
-        // A calibration is overwritten four generations later: if it is still one of the last two, it was whole.
+        // A calibration is overwritten four generations later: if it is still one of the last two, it was
+        // whole.
         if (generation >= 0 && generation_.load(std::memory_order_acquire) > generation + 2)
             continue;  // pair: clock calibrated
         last_ = std::max(last_, now);
@@ -124,6 +126,19 @@ void EngineClock::set(Time now) {
     if (now > manual_now_.load(std::memory_order_relaxed)) {  // relaxed: one setter
         manual_now_.store(now, std::memory_order_release);    // pair: manual clock set
     }
+}
+
+shm::ClockCalibration EngineClock::calibration() const {
+    constexpr std::uint64_t kBoottime = 2;
+    constexpr std::uint64_t kTicks = 1;
+    if (manual_)
+        return {0, manual_now_.load(std::memory_order_relaxed), 0, 0, kBoottime};  // relaxed: for showing
+    const std::int64_t generation =
+        generation_.load(std::memory_order_relaxed);  // relaxed: this thread writes it
+    if (generation < 0) return {0, boot_offset_, 1, 0, kBoottime};
+    const Calibration& c = calibrations_[generation % 4];
+    return {c.tsc.load(std::memory_order_relaxed), c.time.load(std::memory_order_relaxed),
+            c.ns_per_tick_32.load(std::memory_order_relaxed), 32, kTicks};  // relaxed: this thread wrote them
 }
 
 const char* EngineClock::source() const {

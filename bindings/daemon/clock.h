@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// EngineClock: engine time (L12). Reads the time stamp counter where that is invariant and the kernel itself keeps time by
-// it, CLOCK_BOOTTIME otherwise. It never goes back and does not see the wall clock being set.
+// EngineClock: engine time (L12). Reads the time stamp counter where that is invariant and the kernel
+// itself keeps time by it, CLOCK_BOOTTIME otherwise. It never goes back and does not see the wall clock
+// being set.
 //
-// now() is for the dispatcher's thread. A manual clock stands still until somebody sets it (scenarios, tests).
+// now() is for the dispatcher's thread. A manual clock stands still until somebody sets it (scenarios,
+// tests).
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
 #include "core/types.h"
+#include "shm/engine_regions.h"
 
 namespace pinnace::daemon {
 
@@ -23,16 +26,20 @@ class EngineClock {
     // Manual clocks only; any thread. Never back.
     void set(Time now);
 
+    // What clients need to turn their own readings into engine time; control thread.
+    shm::ClockCalibration calibration() const;
+
     // "tsc", "boottime" or "manual".
     const char* source() const;
 
-    // To be called now and then (the control thread, once a second): measures the counter against CLOCK_BOOTTIME again
-    // over the longer time, and turns to CLOCK_BOOTTIME for good when the kernel stopped trusting the counter.
+    // To be called now and then (the control thread, once a second): measures the counter against
+    // CLOCK_BOOTTIME again over the longer time, and turns to CLOCK_BOOTTIME for good when the kernel
+    // stopped trusting the counter.
     void recalibrate();
 
  private:
-    // Atomic, since a dispatcher that was paused for seconds may read one while it is written anew; it sees that by the
-    // generation and reads again.
+    // Atomic, since a dispatcher that was paused for seconds may read one while it is written anew; it
+    // sees that by the generation and reads again.
     struct Calibration {
         std::atomic<std::uint64_t> tsc{0};
         std::atomic<Time> time{0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands: what the control thread wants done by the dispatcher, and the way back. Two bounded rings between two threads
-// of ours; whoever must be woken is woken through the function given.
+// Commands: what the control thread wants done by the dispatcher, and the way back. Two bounded rings
+// between two threads of ours; whoever must be woken is woken through the function given.
 #pragma once
 
 #include <boost/lockfree/spsc_queue.hpp>
@@ -14,12 +14,12 @@
 namespace pinnace::daemon {
 
 struct Command {
-    std::function<bool()> apply;    // dispatcher; false: cannot be done yet, tried again each turn
-    std::function<void()> finish;   // control, after apply said true; may be empty
+    std::function<bool()> apply;   // dispatcher; false: cannot be done yet, tried again each turn
+    std::function<void()> finish;  // control, after apply said true; may be empty
 };
 
 class Commands {
-  public:
+ public:
     Commands() { later_.reserve(kCapacity); }
     ~Commands() {
         Command* command = nullptr;
@@ -47,8 +47,8 @@ class Commands {
         }
     }
 
-    // Dispatcher. True: something was done, and the control thread must be told. A command that must wait lets later ones
-    // pass: each session has one request under way at most.
+    // Dispatcher. True: something was done, and the control thread must be told. A command that must wait
+    // lets later ones pass: each session has one request under way at most.
     bool apply_wanted() {
         bool any = false;
         std::erase_if(later_, [&](Command* command) { return try_apply(command, any); });
@@ -62,7 +62,7 @@ class Commands {
     bool idle() const { return wanted_.read_available() == 0; }
     bool waiting() const { return !later_.empty(); }
 
-  private:
+ private:
     static constexpr std::size_t kCapacity = 1024;
 
     bool try_apply(Command* command, bool& any) {
@@ -75,7 +75,7 @@ class Commands {
 
     boost::lockfree::spsc_queue<Command*, boost::lockfree::capacity<kCapacity>> wanted_;
     boost::lockfree::spsc_queue<Command*, boost::lockfree::capacity<kCapacity>> done_;
-    std::size_t under_way_ = 0;     // control's
+    std::size_t under_way_ = 0;    // control's
     std::vector<Command*> later_;  // dispatcher's
 };
 

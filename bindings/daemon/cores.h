@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cores: which processors the engine's threads run on. Chosen and checked with hwloc inside the set that this process may
-// use; a core that the user named and that cannot be had is an error, never a silent other one.
+// Cores: which processors the engine's threads run on. Chosen and checked with hwloc inside the set that
+// this process may use; a core that the user named and that cannot be had is an error, never a silent
+// other one.
 #pragma once
 
 #include <expected>
@@ -16,9 +17,9 @@ struct CorePlan {
     std::optional<unsigned> journal;
 };
 
-// `dispatcher`, `journal`: as the user named them. Where there are at least `busy_thread_count` cores and nothing was
-// named, the dispatcher gets the last core of its own and the journal thread the one before it; with fewer cores nobody is
-// pinned that the user did not name.
+// `dispatcher`, `journal`: as the user named them. Where there are at least `busy_thread_count` cores and
+// nothing was named, the dispatcher gets the last core of its own and the journal thread the one before
+// it; with fewer cores nobody is pinned that the user did not name.
 std::expected<CorePlan, std::string> plan_cores(std::optional<unsigned> dispatcher,
                                                 std::optional<unsigned> journal, unsigned busy_thread_count);
 

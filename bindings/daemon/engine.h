@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engine: the whole engine as one object, for `pinnace serve` and for programs that embed it. Opens and recovers the
-// journal, makes the shared memory, listens, and runs the threads: dispatcher, control, journal and its helper, and a waker
-// where the dispatcher never sleeps but clients do.
+// Engine: the whole engine as one object, for `pinnace serve` and for programs that embed it. Opens and
+// recovers the journal, makes the shared memory, listens, and runs the threads: dispatcher, control,
+// journal and its helper, and a waker where the dispatcher never sleeps but clients do.
 //
-// Thread-safe where a function says so; everything else from the thread that made it. Errors are whole sentences that name
-// the place and the mend.
+// Thread-safe where a function says so; everything else from the thread that made it. Errors are whole
+// sentences that name the place and the mend.
 #pragma once
 
 #include <cstdint>
@@ -29,24 +29,24 @@ enum class WaitMode : std::uint8_t {
 };
 
 struct EngineOptions {
-    std::string data_directory;           // made if it is not there
-    std::string socket_path;              // empty: pinnace.sock in the data directory
-    std::vector<TopicConfig> topics;      // beside those that queues cover
-    std::vector<QueueConfig> queues;      // in order of definition
+    std::string data_directory;              // made if it is not there
+    std::string socket_path;                 // empty: pinnace.sock in the data directory
+    std::vector<TopicConfig> topics;         // beside those that queues cover
+    std::vector<QueueConfig> queues;         // in order of definition
     std::optional<unsigned> dispatcher_cpu;  // a core that cannot be had is an error
     std::optional<unsigned> journal_cpu;
     WaitMode wait = WaitMode::automatic;
-    bool pin = true;                      // false: pin nothing that was not named
+    bool pin = true;  // false: pin nothing that was not named
 
-    std::uint32_t message_size_max = 16u << 20;   // of one publish, batches included
-    std::uint64_t segment_size = 256u << 20;      // of the journal; at least four messages
-    std::uint32_t ring_entry_count = 65'536;      // deliveries untaken by one session (D4)
-    std::uint64_t log_small_size = 64u << 20;     // of the delivery log's areas, powers of two
+    std::uint32_t message_size_max = 16u << 20;  // of one publish, batches included
+    std::uint64_t segment_size = 256u << 20;     // of the journal; at least four messages
+    std::uint32_t ring_entry_count = 65'536;     // deliveries untaken by one session (D4)
+    std::uint64_t log_small_size = 64u << 20;    // of the delivery log's areas, powers of two
     std::uint64_t log_large_size = 128u << 20;
     std::uint64_t log_reread_size = 64u << 20;
     std::uint32_t session_count_max_per_user = 1024;
-    Duration rejoin_grace = 1'000'000'000;        // C4
-    bool io_uring = true;                         // false: pwritev2
+    Duration rejoin_grace = 1'000'000'000;  // C4
+    bool io_uring = true;                   // false: pwritev2
     std::uint32_t message_count_hint = 0;
 
     // A clock that moves only by set_clock (scenarios): starts here.
@@ -60,21 +60,21 @@ struct EngineOptions {
 struct EngineReport {
     std::string socket_path;
     std::string data_directory;
-    std::string journal_io;       // "io_uring", or "pwritev2 (why)"
-    std::string memory_rung;      // of the delivery log: "huge pages", "transparent huge pages" or "4 KiB pages"
-    std::string wait;             // of the dispatcher
+    std::string journal_io;   // "io_uring", or "pwritev2 (why)"
+    std::string memory_rung;  // of the delivery log: "huge pages", "transparent huge pages" or "4 KiB pages"
+    std::string wait;         // of the dispatcher
     std::string clock;
     std::optional<unsigned> dispatcher_cpu;
     std::optional<unsigned> journal_cpu;
-    std::uint32_t epoch = 0;      // this life of the engine, counted from 1
-    bool clean = true;            // the former life ended in order, or there was none
+    std::uint32_t epoch = 0;          // this life of the engine, counted from 1
+    bool clean = true;                // the former life ended in order, or there was none
     std::uint64_t record_count = 0;   // recovered
     std::uint64_t message_count = 0;  // queued now, over all queues
-    std::string torn_tail;        // what was cut from the journal's end; empty: nothing
+    std::string torn_tail;            // what was cut from the journal's end; empty: nothing
 };
 
 class Engine {
-  public:
+ public:
     static std::expected<std::unique_ptr<Engine>, std::string> start(const EngineOptions& options);
 
     // Stops in order if stop() was not called.
@@ -84,8 +84,8 @@ class Engine {
 
     const EngineReport& report() const;
 
-    // Orderly: clients are told and freeze what they have not taken, everything read is made durable, then all ends. The
-    // error says what could not be made durable.
+    // Orderly: clients are told and freeze what they have not taken, everything read is made durable, then
+    // all ends. The error says what could not be made durable.
     std::expected<void, std::string> stop();
 
     // True once the engine cannot go on (the journal failed); any thread.
@@ -94,12 +94,14 @@ class Engine {
     // One JSON object: sessions, queues, journal, memory, threads. Any thread.
     std::string status_json();
 
-    // Manual clocks only: moves engine time on, and returns when everything that fell due has happened. Any thread.
+    // Manual clocks only: moves engine time on, and returns when everything that fell due has happened.
+    // Any thread.
     void set_clock(Time now);
-    // Returns when all that clients had written before the call has been applied, is durable, and has been told. Any thread.
+    // Returns when all that clients had written before the call has been applied, is durable, and has been
+    // told. Any thread.
     void settle();
 
-  private:
+ private:
     struct Parts;
     explicit Engine(std::unique_ptr<Parts> parts);
     std::unique_ptr<Parts> parts_;

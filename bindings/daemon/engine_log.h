@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// EngineLog: the pump's log port over the delivery log in shared memory and the journal. Thread: the dispatcher.
+// EngineLog: the pump's log port over the delivery log in shared memory and the journal. Thread: the
+// dispatcher.
 //
 // Invariants
-//   L1  A body's place in the log is settled exactly once: with its record's index, or with 0 if it is given up.
-//   L2  Submissions are taken while half of the feed is free, verbs while a quarter is (rule 14): what the core emits by
-//       itself always finds the rest.
+//   L1  A body's place in the log is settled exactly once: with its record's index, or with 0 if it is
+//       given up.
+//   L2  Submissions are taken while half of the feed is free, verbs while a quarter is (rule 14): what the
+//       core emits by itself always finds the rest.
 #pragma once
 
 #include <algorithm>
@@ -19,87 +21,97 @@
 namespace pinnace::daemon {
 
 class EngineLog {
-  public:
-    EngineLog(shm::LogWriter& writer, journal::Journal& journal)
-        : writer_(writer), journal_(journal), feed_(journal.feed()) {
+ public:
+    EngineLog() {
         for (std::uint32_t i = 0; i < kReadMax; ++i) free_reads_.push_back(i);
+    }
+    // Before the first command.
+    void attach(shm::LogWriter& writer, journal::Journal& journal) {
+        writer_ = &writer;
+        journal_ = &journal;
+        feed_ = &journal.feed();
     }
 
     std::optional<LogPosition> allocate(std::uint32_t size) {
-        const auto place = writer_.try_place({.published = 0, .position = 0, .size = size, .topic = 0, .reserved = 0});
+        const auto place =
+            writer_->try_place({.published = 0, .position = 0, .size = size, .topic = 0, .reserved = 0});
         if (!place) return std::nullopt;
         return place->position;
     }
     void write(LogPosition position, std::uint32_t offset, std::span<const std::byte> bytes) {
         shm::copy_shared(body_to_write(position) + offset, bytes.data(), bytes.size());
     }
-    const std::byte* body(LogPosition position) const { return writer_.body(position); }
+    const std::byte* body(LogPosition position) const { return writer_->body(position); }
     void finish(LogPosition position, Time published, std::uint32_t size, TopicId topic) {
-        const shm::LogHeader header{.published = published, .position = 0, .size = size, .topic = topic, .reserved = 0};
-        shm::copy_shared(body_to_write(position) - shm::kLogHeaderSize, reinterpret_cast<const std::byte*>(&header),
-                         sizeof header);
+        const shm::LogHeader header{
+            .published = published, .position = 0, .size = size, .topic = topic, .reserved = 0};
+        shm::copy_shared(body_to_write(position) - shm::kLogHeaderSize,
+                         reinterpret_cast<const std::byte*>(&header), sizeof header);
     }
-    void abandon(LogPosition position, std::uint32_t size) { writer_.settle(position, size, 0); }
-    bool resident(LogPosition position, std::uint32_t size) const { return writer_.is_current(position, size); }
+    void abandon(LogPosition position, std::uint32_t size) { writer_->settle(position, size, 0); }
+    bool resident(LogPosition position, std::uint32_t size) const {
+        return writer_->is_current(position, size);
+    }
 
-    bool room_for_submission() { return journal_takes_messages() && has_room(feed_.byte_count() / 2); }
+    bool room_for_submission() { return journal_takes_messages() && has_room(feed_->byte_count() / 2); }
     bool room_for_verbs(std::uint32_t count) {
-        return has_room(feed_.byte_count() / 4 + std::size_t{count} * journal::Feed::entry_size(64));
+        return has_room(feed_->byte_count() / 4 + std::size_t{count} * journal::Feed::entry_size(64));
     }
     RecordIndex append(const RecordHeader& header, std::span<const std::byte> head, const BodyRef& body) {
         const bool has_body = header.kind == static_cast<std::uint16_t>(RecordKind::message);
-        const std::byte* data = has_body ? (body.log == kCold ? body.data : writer_.body(body.log)) : nullptr;
-        const RecordIndex index = feed_.append(header, head, data, has_body ? body.size : 0);
+        const std::byte* data =
+            has_body ? (body.log == kCold ? body.data : writer_->body(body.log)) : nullptr;
+        const RecordIndex index = feed_->append(header, head, data, has_body ? body.size : 0);
         room_ -= std::min(room_, journal::Feed::entry_size(head.size()));
-        if (has_body && body.log != kCold) writer_.settle(body.log, body.size, index);
+        if (has_body && body.log != kCold) writer_->settle(body.log, body.size, index);
         staged_ = true;
         return index;
     }
     void end_step(Time now) {
         now_ = now;
-        if (staged_) feed_.end_step();
+        if (staged_) feed_->end_step();
     }
     void publish() {
         if (!staged_) return;
         staged_ = false;
-        feed_.publish(now_);
-        journal_.wake();
+        feed_->publish(now_);
+        journal_->wake();
     }
     RecordIndex durable() {
-        const RecordIndex durable = journal_.durable();
-        if (durable != durable_) writer_.set_durable(durable);
+        const RecordIndex durable = journal_->durable();
+        if (durable != durable_) writer_->set_durable(durable);
         durable_ = durable;
         return durable;
     }
-    RecordIndex appended() const { return feed_.last_index(); }
+    RecordIndex appended() const { return feed_->last_index(); }
 
     bool request_read(const ReadRequest& request) {
         if (free_reads_.empty()) return false;
-        const auto place = writer_.try_place_reread(
+        const auto place = writer_->try_place_reread(
             {.published = 0, .position = request.position, .size = request.size, .topic = 0, .reserved = 0});
         if (!place) return false;
         const std::uint32_t read = free_reads_.back();
-        if (!journal_.request_body({request.position, request.size, place->body, read})) {
-            writer_.settle(place->position, request.size, 0);
+        if (!journal_->request_body({request.position, request.size, place->body, read})) {
+            writer_->settle(place->position, request.size, 0);
             return false;
         }
         free_reads_.pop_back();
         reads_[read] = {request.token, place->position, request.size};
-        journal_.wake();
+        journal_->wake();
         return true;
     }
     std::optional<ReadDone> next_read() {
         journal::BodyReply reply;
-        if (free_reads_.size() == kReadMax || !journal_.next_body(reply)) return std::nullopt;
+        if (free_reads_.size() == kReadMax || !journal_->next_body(reply)) return std::nullopt;
         const Read& read = reads_[reply.token];
         free_reads_.push_back(static_cast<std::uint32_t>(reply.token));
         // Its time of publishing came with the record.
         if (reply.readable) finish(read.log, reply.published, read.size, reply.topic);
-        writer_.settle(read.log, read.size, 0);
+        writer_->settle(read.log, read.size, 0);
         return ReadDone{read.token, read.log, reply.readable};
     }
 
-  private:
+ private:
     static constexpr std::uint32_t kReadMax = 256;
     struct Read {
         std::uint64_t token = 0;
@@ -107,16 +119,16 @@ class EngineLog {
         std::uint32_t size = 0;
     };
 
-    std::byte* body_to_write(LogPosition position) { return const_cast<std::byte*>(writer_.body(position)); }
-    bool journal_takes_messages() const { return journal_.state() < journal::State::no_space; }
+    std::byte* body_to_write(LogPosition position) { return const_cast<std::byte*>(writer_->body(position)); }
+    bool journal_takes_messages() const { return journal_->state() < journal::State::no_space; }
     bool has_room(std::size_t wanted) {
-        if (room_ < wanted) room_ = feed_.room();
+        if (room_ < wanted) room_ = feed_->room();
         return room_ >= wanted;
     }
 
-    shm::LogWriter& writer_;
-    journal::Journal& journal_;
-    journal::Feed& feed_;
+    shm::LogWriter* writer_ = nullptr;
+    journal::Journal* journal_ = nullptr;
+    journal::Feed* feed_ = nullptr;
     std::array<Read, kReadMax> reads_;
     std::vector<std::uint32_t> free_reads_;
     std::size_t room_ = 0;  // of the feed, at least

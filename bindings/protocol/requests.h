@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests: what a client asks of the engine over its session's socket, beside the rings. Each has one answer, in order.
+// Requests: what a client asks of the engine over its session's socket, beside the rings. Each has one
+// answer, in order.
 //
-// An answer begins with the u8 of core's Answer; if that is not `ok`, a text for a person follows and nothing else.
+// An answer begins with the u8 of core's Answer; if that is not `ok`, a text for a person follows and
+// nothing else.
 //
 //   kind             request                                             answer after `ok`
-//   resolve          text name                                           u32 topic, u32 queue (kNone: a plain topic)
-//   open_publisher   text name                                           u64 highest number seen
+//   resolve          text name                                           u32 topic, u32 queue (kNone: a
+//   plain topic)
+//   open_publisher   text name                                           u32 publisher, u64 highest number
+//   seen
 //   subscribe        text target, u64 max_backlog, text filter           u32 subscription, u64 limit
 //   replace          u32 subscription, u8 given (bits 1 target, 2 limit, u32 subscription, u64 limit
 //                    4 filter), text target, u64 max_backlog, text filter

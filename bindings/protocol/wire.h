@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wire: numbers and strings in a row of bytes, as requests and answers carry them over the session's socket. Fixed width,
-// little-endian (both sides are one machine and the hello has checked it). Reading checks everything: the other side is a
-// peer.
+// Wire: numbers and strings in a row of bytes, as requests and answers carry them over the session's
+// socket. Fixed width, little-endian (both sides are one machine and the hello has checked it). Reading
+// checks everything: the other side is a peer.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,8 @@ class WireWriter {
     std::vector<std::byte> bytes_;
 };
 
-// After the first read beyond the end, or of a string longer than what is left, good() is false and values are zero.
+// After the first read beyond the end, or of a string longer than what is left, good() is false and values
+// are zero.
 class WireReader {
  public:
     explicit WireReader(std::span<const std::byte> bytes) : left_(bytes) {}
