@@ -91,7 +91,7 @@ class Pump final : private Effects {
         bool cursor_believed = false;
         bool touched_ring = false;  // read something this turn
         bool frame_loaded = false;
-        std::uint32_t ring_free = 0;
+        std::uint32_t ring_free = UINT32_MAX;  // as the core counts it; known from the first subscription on
         SubmitFrame frame;
         Assembly assembly;
         std::vector<VerbRequest> list;

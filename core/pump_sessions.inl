@@ -17,7 +17,6 @@ auto Pump<Port, Log, Out>::open_session(Port& port, std::uint32_t uid) -> Sessio
     s.client = core_.open_client(uid);
     if (s.client >= session_of_client_.size()) session_of_client_.resize(s.client + 1, kNone);
     session_of_client_[s.client] = id;
-    refresh_ring(s);
     return id;
 }
 
@@ -107,6 +106,7 @@ std::expected<Subscribed, RequestError> Pump<Port, Log, Out>::subscribe(SessionI
                                                                         SubscribeRequest request) {
     Session& s = session(id);
     refresh_ring(s);
+    if (s.violated) return std::unexpected(RequestError{Answer::bad_request, "the session is detached"});
     request.client = s.client;
     auto answer = core_.subscribe(request);
     end_step();

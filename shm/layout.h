@@ -108,7 +108,7 @@ static_assert(offsetof(DeliveryEntry, count) == 60 &&
 
 // --- The answer ring: exceptions only; success is a cumulative mark (architecture rule 17).
 
-enum class AnswerKind : std::uint16_t { none = 0, acknowledgment = 1, publish = 2 };
+enum class AnswerKind : std::uint16_t { none = 0, acknowledgment = 1, publish = 2, subscription_ended = 3 };
 
 struct AnswerEntry {
     std::uint64_t commit = 0;           // index + 1: written last

@@ -99,6 +99,8 @@ class ServerSession {
     const PeerCredentials& credentials() const { return parts_.watch.credentials(); }
     const SessionGeometry& geometry() const { return parts_.geometry; }
     std::uint64_t message_size_max() const { return parts_.message_size_max; }
+    // Names the client's ring from session to session: it survives adoption.
+    std::uint64_t ring_key() const { return parts_.ring_key; }
     bool is_consumer() const { return parts_.is_consumer; }
     bool is_adopted() const { return parts_.is_adopted; }
     MemoryRung rung() const { return parts_.rung; }

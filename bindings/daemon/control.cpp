@@ -281,7 +281,8 @@ void Control::destroy(std::uint64_t id) {
     const std::uint64_t key = s.session->ring_key();
     // A request of it may still be on its way back; both come through the same ring, in order.
     command(
-        [this, key] {
+        [this, &s, key] {
+            dispatcher_.close_session(*s.port);
             dispatcher_.append(session_record(key, false, dispatcher_.pump().core().now()), {});
             return true;
         },

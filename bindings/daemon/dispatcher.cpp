@@ -2,7 +2,6 @@
 #include "bindings/daemon/dispatcher.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace pinnace::daemon {
 namespace {
@@ -26,11 +25,8 @@ void Dispatcher::run() {
             log_.publish();
             work = true;
         }
-        ring_bells();
-        if (applied || has_news_) {
-            has_news_ = false;
-            world_.tell_control();
-        }
+        outbox_.ring_bells(world_.waker);
+        if (outbox_.take_news() || applied) world_.tell_control();
         if (work) {
             idle_turns_ = 0;
             waiter.reset();
@@ -53,22 +49,6 @@ void Dispatcher::sleep() {
     world_.sleeper->sleep([&] { return !commands_.idle() || (!blocked && pump_.has_input()); }, timeout);
 }
 
-void Dispatcher::ring_bells() {
-    if (touched_.empty()) return;
-    shm::full_fence();  // pair: dekker
-    for (const std::uint32_t session : touched_) {
-        is_touched_[session] = 0;
-        SessionPort* port = ports_[session];
-        if (port == nullptr || !port->session().bell().should_ring()) continue;
-        if (world_.waker != nullptr) {
-            world_.waker->ring(port->session().wake_fd());
-        } else {
-            port->session().bell().ring();
-        }
-    }
-    touched_.clear();
-}
-
 // The orderly stop: what clients have written is read and made durable, they are told, and all ends.
 void Dispatcher::finish() {
     pump_.drain();
@@ -77,7 +57,7 @@ void Dispatcher::finish() {
         while (log_.durable() < log_.appended() && world_.journal->state() != journal::State::failed)
             waiter.idle();
         pump_.tell_durable();
-        ring_bells();
+        outbox_.ring_bells(world_.waker);
     };
     wait_for_journal();
     pump_.stop();
@@ -93,46 +73,20 @@ void Dispatcher::finish() {
 }
 
 std::uint32_t Dispatcher::open_session(SessionPort& port) {
+    // The id is known only afterwards, but nothing is delivered to a session before it subscribes.
     const std::uint32_t session = pump_.open_session(port, port.session().credentials().uid);
-    if (session >= ports_.size()) {
-        ports_.resize(session + 1, nullptr);
-        is_touched_.resize(session + 1, 0);
-        touched_.reserve(ports_.size());
-    }
-    ports_[session] = &port;
+    outbox_.add(session, port);
     world_.regions->log().pins().add(port.session().pins());
     return session;
+}
+
+void Dispatcher::close_session(SessionPort& port) {
+    world_.regions->log().pins().remove(port.session().pins());
 }
 
 void Dispatcher::append(const RecordHeader& header, std::span<const std::byte> head) {
     log_.append(header, head, {});
     log_.end_step(pump_.core().now());
-}
-
-void Dispatcher::touched(std::uint32_t session) {
-    if (session >= is_touched_.size() || is_touched_[session] != 0) return;
-    is_touched_[session] = 1;
-    touched_.push_back(session);
-}
-
-void Dispatcher::violation(std::uint32_t session, std::string_view why) {
-    DispatcherEvent event{DispatcherEvent::Kind::violation, session, {}};
-    const shm::Violation violation = ports_[session]->session().violation();
-    const std::string text = violation ? violation.text() : std::string(why);
-    std::memcpy(event.text.data(), text.data(), std::min(text.size(), event.text.size() - 1));
-    tell(event);
-}
-
-void Dispatcher::ended(std::uint32_t session) {
-    world_.regions->log().pins().remove(ports_[session]->session().pins());
-    ports_[session] = nullptr;
-    tell({DispatcherEvent::Kind::ended, session, {}});
-}
-
-void Dispatcher::tell(const DispatcherEvent& event) {
-    has_news_ = true;
-    const bool room = events_.push(event);
-    PINNACE_CHECK(room);  // two events a session at most, and sessions are fewer than half of the places
 }
 
 }  // namespace pinnace::daemon

@@ -8,18 +8,13 @@
 // Threads: run() is the dispatcher's; commands(), next_event() and wake() are the control thread's.
 #pragma once
 
-#include <array>
-#include <atomic>
-#include <boost/lockfree/spsc_queue.hpp>
 #include <cstdint>
 #include <functional>
-#include <vector>
 
 #include "bindings/daemon/clock.h"
 #include "bindings/daemon/commands.h"
 #include "bindings/daemon/engine_log.h"
-#include "bindings/daemon/session_port.h"
-#include "bindings/daemon/waker.h"
+#include "bindings/daemon/outbox.h"
 #include "core/pump.h"
 #include "shm/doorbell.h"
 #include "shm/engine_regions.h"
@@ -27,19 +22,11 @@
 
 namespace pinnace::daemon {
 
-// News for the control thread.
-struct DispatcherEvent {
-    enum class Kind : std::uint8_t { violation, ended };
-    Kind kind = Kind::violation;
-    std::uint32_t session = 0;
-    std::array<char, 100> text{};  // violation: why, zero-terminated
-};
-
 class Dispatcher {
  public:
-    using EnginePump = Pump<SessionPort, EngineLog, Dispatcher>;
+    using EnginePump = Pump<SessionPort, EngineLog, Outbox>;
 
-    Dispatcher(const CoreOptions& core, const PumpLimits& limits) : pump_(log_, *this, core, limits) {}
+    Dispatcher(const CoreOptions& core, const PumpLimits& limits) : pump_(log_, outbox_, core, limits) {}
 
     // What the dispatcher runs over. The core is there before, since the journal's recovery fills it.
     struct World {
@@ -66,39 +53,28 @@ class Dispatcher {
     bool settled() const { return idle_turns_ >= 2 && pump_.quiet(); }
 
     Commands& commands() { return commands_; }
-    bool next_event(DispatcherEvent& event) { return events_.pop(event); }
+    bool next_event(DispatcherEvent& event) { return outbox_.next_event(event); }
     void wake() { world_.sleeper->wake(); }
-
-    // --- Outside, for the pump
-    void violation(std::uint32_t session, std::string_view why);
-    void ended(std::uint32_t session);
-    void touched(std::uint32_t session);
-    void expired(const Expired&) {}
 
     // Dispatcher, from within commands: whether the pump's session is still the one of this port.
     bool is_open(std::uint32_t session, const SessionPort* port) const {
-        return session < ports_.size() && ports_[session] == port;
+        return outbox_.port(session) == port;
     }
     // Dispatcher, from within commands: which port belongs to which session of the pump.
     std::uint32_t open_session(SessionPort& port);
+    void close_session(SessionPort& port);
     // Dispatcher, from within commands: a record of the engine's own, as a step of its own.
     void append(const RecordHeader& header, std::span<const std::byte> head);
 
  private:
-    void ring_bells();
     void finish();
     void sleep();
-    void tell(const DispatcherEvent& event);
 
     World world_;
     Commands commands_;
     EngineLog log_;
-    std::vector<SessionPort*> ports_;
-    std::vector<std::uint32_t> touched_;  // sessions of this turn
-    std::vector<std::uint8_t> is_touched_;
-    boost::lockfree::spsc_queue<DispatcherEvent, boost::lockfree::capacity<4096>> events_;
+    Outbox outbox_;
     bool stopping_ = false;
-    bool has_news_ = false;
     std::uint64_t idle_turns_ = 0;
     EnginePump pump_;  // last: it calls back into what stands above
 };
