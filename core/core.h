@@ -134,6 +134,9 @@ struct CoreOptions {
     std::uint32_t ring_entry_count = 65'536;  // a subscription's limit is clipped to it (D4)
     std::uint32_t position_reserve = 1u << 20;
     std::uint32_t message_count_hint = 0;  // states to have room for before the first command
+    // True: a queue's topics must be covered by define_topic (T3: a configuration file); false: a queue covers
+    // its own (a queue of the command line or of a scenario).
+    bool topics_must_be_covered = false;
 };
 
 class Core {
@@ -144,6 +147,9 @@ class Core {
     Core& operator=(const Core&) = delete;
 
     // --- Definition: before the first command, again at each start, in the same way for new and known names.
+    // A topic's name may be a pattern (T10): topics that it matches are covered, and defined when they are
+    // first named; the answer is kNone then. Queue ids follow the order of definition, which is that of D9;
+    // records name queues and topics by ids of their own.
     std::expected<TopicId, Refusal> define_topic(const TopicConfig& config);
     std::expected<QueueId, Refusal> define_queue(const QueueConfig& config);
     // Ends the definitions: checks what only all of them together show (T3, A3). The engine then applies the
@@ -204,6 +210,10 @@ class Core {
 
     // --- Questions
     TopicId find_topic(std::string_view name) const;  // kNone: not defined (T9)
+    // As find_topic; also defines a topic that a pattern of define_topic covers.
+    TopicId resolve_topic(std::string_view name);
+    // The topic that a message record's subject means (ids in records are the journal's own); kNone: unknown.
+    TopicId topic_of_record(std::uint32_t subject) const;
     QueueId find_queue(std::string_view name) const;
     // Where a publish to the queue's name goes (T6).
     TopicId publish_target(QueueId queue) const;

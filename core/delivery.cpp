@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machine: who gets what (D1-D10, B1-B5). The oldest available message of all dirty classes goes to whom D6
+// picks, until nobody with room is left for any of them.
+#include <algorithm>
+
+#include "core/machine.h"
+
+namespace pinnace {
+
+void Machine::settle() {
+    if (recovering) {
+        return;
+    }
+    while (!dirty_queues.empty()) {
+        if (dirty_queues.size() > 1) std::ranges::sort(dirty_queues);
+        // Room only shrinks while messages are given out, so one pass in order of definition is enough, but
+        // for what a barrier's release brings.
+        for (std::size_t index = 0; index < dirty_queues.size(); ++index) {
+            Queue& queue = *queues[dirty_queues[index]];
+            queue.dirty = false;
+            dispatch(queue);
+        }
+        std::erase_if(dirty_queues, [&](QueueId id) { return !queues[id]->dirty; });
+    }
+}
+
+void Machine::mark_queue(Queue& queue) {
+    if (queue.dirty) return;
+    queue.dirty = true;
+    if (std::ranges::find(dirty_queues, queue.id) == dirty_queues.end()) dirty_queues.push_back(queue.id);
+}
+
+void Machine::mark_class(Queue& queue, std::uint32_t match_class) {
+    MatchClass& match = queue.classes[match_class];
+    if (!match.dirty) {
+        match.dirty = true;
+        queue.dirty_classes.push_back(match_class);
+    }
+    mark_queue(queue);
+}
+
+void Machine::mark_all(Queue& queue) {
+    for (std::uint32_t index = 0; index < queue.classes.size(); ++index)
+        if (queue.classes[index].used) mark_class(queue, index);
+}
+
+void Machine::dispatch(Queue& queue) {
+    for (;;) {
+        if (queue.leased >= queue.config.max_backlog) break;  // D5; the classes stay dirty
+        std::uint32_t match_class = 0;
+        const Handle handle = next_available(queue, match_class);
+        if (handle == kNone) {
+            if (release_barrier(queue)) continue;
+            break;
+        }
+        if (queue.at_most_once && !may_hand_over(queue, states[handle])) break;
+        const std::uint32_t slot = pick(queue, queue.classes[match_class], states[handle]);
+        if (slot == kNone) {
+            queue.classes[match_class].dirty = false;
+            std::erase(queue.dirty_classes, match_class);
+            continue;
+        }
+        lease(queue, handle, slot);
+    }
+    if (queue.at_most_once) keep_hand_over(queue);
+}
+
+// The first message, in delivery order (D2), of the dirty classes. Classes without one are clean.
+Handle Machine::next_available(Queue& queue, std::uint32_t& match_class) {
+    Handle best = kNone;
+    LaneKey best_key{};
+    const Handle barrier = PositionTree::first({states}, queue.barriers);
+    for (std::size_t index = 0; index < queue.dirty_classes.size();) {
+        MatchClass& match = queue.classes[queue.dirty_classes[index]];
+        const std::uint32_t lane_index =
+            queue.config.priority.empty() ? match.lane : ActiveTree::first({{lanes}}, match.active);
+        Handle handle = lane_index == kNone ? kNone : lane_first(lanes[lane_index], states);
+        if (handle != kNone && barrier != kNone && states[barrier].position < states[handle].position)
+            handle = kNone;  // B1
+        if (handle == kNone) {
+            match.dirty = false;
+            queue.dirty_classes[index] = queue.dirty_classes.back();
+            queue.dirty_classes.pop_back();
+            continue;
+        }
+        const LaneKey key{lanes[lane_index].priority, lanes[lane_index].numbered};
+        const int order = best == kNone ? -1 : compare_priority(key, best_key);
+        if (order < 0 || (order == 0 && states[handle].position < states[best].position)) {
+            best = handle;
+            best_key = key;
+            match_class = queue.dirty_classes[index];
+        }
+        ++index;
+    }
+    return best;
+}
+
+// D6 among those that match and have room, and D10: the last holder only if it is the only one.
+std::uint32_t Machine::pick(Queue& queue, const MatchClass& match, const MessageState& state) {
+    const Subscription* last = state.holder == kNone ? nullptr : holder_of(state);
+    if (last == nullptr || !last->room) return choose(queue, match);
+    const auto member = std::ranges::find(last->members, queue.id, &Membership::queue);
+    if (member == last->members.end()) return choose(queue, match);
+    RoomTree& tree = queue.filters[member->filter].members;
+    const double key = tree.members()[member->place].key;
+    tree.set(member->place, RoomTree::kNoRoom);
+    const std::uint32_t other = choose(queue, match);
+    tree.set(member->place, key);
+    return other != kNone ? other : choose(queue, match);
+}
+
+std::uint32_t Machine::choose(const Queue& queue, const MatchClass& match) const {
+    const bool in_turn = queue.config.fairness == Fairness::round_robin;
+    const RoomTree::Member* best = nullptr;
+    const auto consider = [&](const RoomTree& tree, std::uint64_t after) {
+        const std::uint32_t place = in_turn ? tree.next_after(after) : tree.best();
+        if (place == kNone) return;
+        const RoomTree::Member& member = tree.members()[place];
+        if (best == nullptr || member.key < best->key ||
+            (member.key == best->key && member.order < best->order))
+            best = &member;
+    };
+    const auto consider_all = [&](std::uint64_t after) {
+        consider(queue.filters[0].members, after);
+        for (const std::uint32_t slot : match.slots) consider(queue.filters[slot].members, after);
+    };
+    consider_all(in_turn ? queue.last_served : 0);
+    if (best == nullptr && in_turn) consider_all(0);
+    return best == nullptr ? kNone : best->slot;
+}
+
+// Gives an available message to a subscription.
+void Machine::lease(Queue& queue, Handle handle, std::uint32_t slot) {
+    MessageState& state = states[handle];
+    Subscription& subscription = subscriptions[slot];
+    take_available(queue, handle);
+    if (state.timed) wheel.erase(states, handle);
+    if (queue.at_most_once) {
+        if (!state.handed_over) queue.handed = std::max<std::uint64_t>(queue.handed, state.lease);
+        state.handed_over = 1;
+        ++queue.outstanding;
+    }
+    if (state.deliveries < kDeliveriesMax) state.deliveries = (state.deliveries + 1) & kDeliveriesMax;
+    state.lease = ++lease_counter & ((std::uint64_t{1} << 40) - 1);
+    state.holder = subscription.holder_id;
+    state.link_a = subscription.leases_tail;
+    state.link_b = kNone;
+    (subscription.leases_tail == kNone ? subscription.leases_head : states[subscription.leases_tail].link_b) =
+        handle;
+    subscription.leases_tail = handle;
+    ++subscription.outstanding;
+    ++queue.leased;
+    queue.last_served = subscription.order;
+    ++clients[subscription.client].ring_reserved;
+
+    RecordIndex index = 0;
+    if (queue.limits) record_counts(queue, state, index);
+    const bool waits = (queue.limits && state.recovered) || (queue.at_most_once && queue.exact);
+    if (queue.at_most_once && queue.exact) index = record_single_hand_over(queue, state, false);
+    state.set_stage(Stage::handing);
+    if (waits) {
+        update_room_of(subscription);
+        handing.push({index, handle, state.position, state.lease});
+    } else {
+        hand(queue, handle);
+    }
+}
+
+// The subscriber gets it. Its room was taken with the lease.
+void Machine::hand(Queue& queue, Handle handle) {
+    MessageState& state = states[handle];
+    Subscription& subscription = *holder_of(state);
+    Client& client = clients[subscription.client];
+    --client.ring_reserved;
+    if (client.ring_free != UINT32_MAX) --client.ring_free;
+    update_room_of(subscription);
+    state.set_stage(queue.at_most_once ? Stage::outstanding : Stage::leased);
+    const Time deadline =
+        queue.at_most_once || queue.config.lease_period == kNever ? kNever : now + queue.config.lease_period;
+    Delivery delivery = delivery_of(state, handle);
+    delivery.deadline = deadline;
+    state.cold = effects.deliver(delivery) ? 0 : 1;
+    if (!state.cold && deadline != kNever) wheel.insert(states, handle, deadline);
+}
+
+void Machine::make_available(Queue& queue, Handle handle) {
+    MessageState& state = states[handle];
+    Lane& lane = lanes[state.lane];
+    const bool was_empty = lane.empty();
+    lane_insert(lane, states, handle);
+    if (was_empty && !queue.config.priority.empty())
+        ActiveTree::insert({{lanes}}, queue.classes[lane.match_class].active, state.lane);
+    mark_class(queue, lane.match_class);
+}
+
+void Machine::take_available(Queue& queue, Handle handle) {
+    const MessageState& state = states[handle];
+    Lane& lane = lanes[state.lane];
+    lane_erase(lane, states, handle);
+    if (lane.empty() && !queue.config.priority.empty())
+        ActiveTree::erase({{lanes}}, queue.classes[lane.match_class].active, state.lane);
+}
+
+// The client's ring is shared by its subscriptions: when it has become full or free, all of them change.
+void Machine::update_room_of(Subscription& subscription) {
+    const Client& client = clients[subscription.client];
+    if (client.ring_free != UINT32_MAX && client.subscriptions.size() > 1) {
+        for (const std::uint32_t slot : client.subscriptions) update_room(subscriptions[slot]);
+    } else {
+        update_room(subscription);
+    }
+}
+
+void Machine::update_room(Subscription& subscription) {
+    const bool room =
+        subscription.outstanding < subscription.limit && clients[subscription.client].has_ring_room();
+    const bool gained = room && !subscription.room;
+    const bool changed = room != subscription.room;
+    subscription.room = room;
+    for (const Membership& member : subscription.members) {
+        Queue& queue = *queues[member.queue];
+        RoomTree& tree = queue.filters[member.filter].members;
+        if (!room) {
+            if (changed) tree.set(member.place, RoomTree::kNoRoom);
+        } else if (queue.config.fairness != Fairness::proportional) {
+            if (changed) tree.set(member.place, 0);
+        } else {
+            tree.set(member.place,
+                     static_cast<double>(subscription.outstanding) / static_cast<double>(subscription.limit));
+        }
+        if (!gained) continue;
+        if (member.filter == 0) {
+            mark_all(queue);
+        } else {
+            for (const std::uint32_t match_class : queue.filters[member.filter].classes)
+                mark_class(queue, match_class);
+        }
+    }
+}
+
+BodyRef Machine::body_of(const MessageState& state) const {
+    BodyRef body{LogPosition{state.log}, state.size, nullptr};
+    const Position index = state.position - stored_first;
+    if (!publishing.empty() && state.position >= stored_first && index < stored.size())
+        body.data = publishing[stored[index]].body.data;
+    return body;
+}
+
+Delivery Machine::delivery_of(const MessageState& state, Handle handle) const {
+    const std::uint32_t slot = state.holder & kSlotMask;
+    const Route route = routes[state.route];
+    Delivery delivery;
+    delivery.client = subscriptions[slot].client;
+    delivery.subscription = slot;
+    delivery.queue = route.queue;
+    delivery.topic = route.topic;
+    delivery.position = state.position;
+    delivery.lease = lease_id(state.lease);
+    delivery.count = static_cast<std::uint32_t>(state.deliveries);
+    delivery.handle = handle;
+    delivery.body = body_of(state);
+    return delivery;
+}
+
+// B2: the oldest of the queue is a barrier, and it is due: it goes to every subscription, and leaves.
+bool Machine::release_barrier(Queue& queue) {
+    const Handle handle = PositionTree::first({states}, queue.barriers);
+    if (handle == kNone || queue.directory.first(blocks) != handle || queue.subscriptions.empty())
+        return false;
+    MessageState& state = states[handle];
+    if (state.extra != kNone && extras[state.extra].due > now) return false;
+    Delivery delivery;
+    delivery.queue = queue.id;
+    delivery.topic = routes[state.route].topic;
+    delivery.position = state.position;
+    delivery.count = 1;
+    delivery.body = body_of(state);
+    for (const std::uint32_t slot : queue.subscriptions) {
+        delivery.client = subscriptions[slot].client;
+        delivery.subscription = slot;
+        effects.deliver(delivery);
+    }
+    leave(queue, handle, 0);
+    mark_all(queue);
+    return true;
+}
+
+}  // namespace pinnace

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machine: returns (D2, X2-X4, L11) and the one way out of a queue (X7); moves into other queues (A2).
+#include <algorithm>
+
+#include "core/machine.h"
+
+namespace pinnace {
+
+RecordIndex Machine::record(RecordKind kind, std::uint32_t subject, Position position, std::uint64_t number,
+                            std::uint16_t flags) {
+    RecordHeader header;
+    header.kind = static_cast<std::uint16_t>(kind);
+    header.flags = flags;
+    header.head_size = static_cast<std::uint16_t>(head.size());
+    header.subject = subject;
+    header.position = position;
+    header.time = now;
+    header.number = number;
+    return effects.record(header, head, BodyRef{});
+}
+
+void Machine::unlease(Queue& queue, Handle handle) {
+    MessageState& state = states[handle];
+    Subscription& subscription = *holder_of(state);
+    (state.link_a == kNone ? subscription.leases_head : states[state.link_a].link_b) = state.link_b;
+    (state.link_b == kNone ? subscription.leases_tail : states[state.link_b].link_a) = state.link_a;
+    --subscription.outstanding;
+    if (queue.leased-- == queue.config.max_backlog) mark_queue(queue);
+    if (queue.at_most_once) --queue.outstanding;
+    if (state.timed) wheel.erase(states, handle);
+    if (state.stage() == Stage::handing) --clients[subscription.client].ring_reserved;
+    if (state.extra != kNone) extras[state.extra].period = 0;
+    state.lease = 0;
+    state.cold = 0;
+    update_room_of(subscription);
+}
+
+// Takes a message out of whatever its stage has it in.
+void Machine::detach(Queue& queue, Handle handle) {
+    MessageState& state = states[handle];
+    switch (state.stage()) {
+        case Stage::handing:
+        case Stage::leased:
+        case Stage::outstanding:
+            unlease(queue, handle);
+            return;
+        case Stage::fresh:
+        case Stage::returned:
+            take_available(queue, handle);
+            break;
+        case Stage::barrier:
+            PositionTree::erase({states}, queue.barriers, handle);
+            mark_all(queue);
+            break;
+        default:
+            break;
+    }
+    if (state.timed) wheel.erase(states, handle);
+}
+
+void Machine::forget(Queue& queue, Handle handle) {
+    MessageState& state = states[handle];
+    queue.directory.erase(blocks, states, handle);
+    release_lane(queue, state);
+    if (state.extra != kNone) extras.free(state.extra);
+    state.position = 0;
+    state.set_stage(Stage::free);
+    states.free(handle);
+    if (queue.barriers != kNone) mark_queue(queue);  // B1: perhaps it was the last one before a barrier
+}
+
+// The reasons that apply to a message that is not leased (any more).
+std::uint8_t Machine::spent(const Queue& queue, const MessageState& state) const {
+    unsigned reasons = 0;
+    if (now >= expiry_of(state)) reasons |= kTimeLimit;
+    const QueueConfig& config = queue.config;
+    if (config.max_cancels != 0 && state.extra != kNone && extras[state.extra].cancels >= config.max_cancels)
+        reasons |= kMaxCancels;
+    if (config.max_deliveries != 0 && state.deliveries >= config.max_deliveries) reasons |= kMaxDeliveries;
+    return static_cast<std::uint8_t>(reasons);
+}
+
+void Machine::give_back(Queue& queue, Handle handle, bool cancelled) {
+    MessageState& state = states[handle];
+    unlease(queue, handle);
+    state.untaken = 0;
+    if (cancelled && queue.config.max_cancels != 0) ++extra_of(state).cancels;
+    state.set_stage(Stage::entering);  // nowhere, for the moment
+    if (state.purged) return leave(queue, handle, 0);
+    const std::uint8_t reasons = spent(queue, state);
+    if (reasons != 0) return leave(queue, handle, reasons);
+    if (cancelled && queue.limits) record_counts(queue, state);
+    place(queue, handle);
+}
+
+// L11, M3: as if it had not been delivered, unless that has happened too often.
+void Machine::give_back_untaken(Queue& queue, Handle handle) {
+    MessageState& state = states[handle];
+    if (state.untaken >= kUntakenMax) {
+        if (!queue.at_most_once) return give_back(queue, handle, false);
+        return forget_outstanding(queue, handle);
+    }
+    const std::uint32_t untaken = state.untaken + 1;
+    const bool recorded = queue.at_most_once && queue.exact;
+    unlease(queue, handle);
+    state.untaken = untaken & 0xf;
+    if (state.deliveries > 0) state.deliveries = (state.deliveries - 1) & kDeliveriesMax;
+    state.holder = kNone;
+    state.set_stage(Stage::entering);
+    if (state.purged) return leave(queue, handle, 0);
+    if (queue.limits) record_counts(queue, state);
+    if (recorded) record_single_hand_over(queue, state, true);
+    const std::uint8_t reasons = spent(queue, state);
+    if (reasons != 0) return leave(queue, handle, reasons);
+    place(queue, handle);
+}
+
+// Puts an unleased message where it belongs now.
+void Machine::place(Queue& queue, Handle handle) {
+    MessageState& state = states[handle];
+    if (state.extra != kNone && extras[state.extra].due > now) {
+        state.set_stage(Stage::delayed);
+    } else {
+        make_available(queue, handle);
+    }
+    arm(state, handle);
+}
+
+// The timer of an unleased message: its expiry, or before that its due time.
+void Machine::arm(MessageState& state, Handle handle) {
+    if (state.extra == kNone) return;
+    const MessageExtra& extra = extras[state.extra];
+    const bool waits = state.stage() == Stage::delayed || state.stage() == Stage::barrier;
+    const Time deadline = waits && extra.due > now ? std::min(extra.due, extra.expiry) : extra.expiry;
+    if (deadline != kNever) wheel.insert(states, handle, deadline);
+}
+
+void Machine::leave(Queue& queue, Handle handle, std::uint8_t reasons, bool journal) {
+    const MessageState& state = states[handle];
+    const Expired event{queue.id, state.position, reasons, body_of(state)};
+    const QueueId dead = reasons != 0 ? find_queue(queue.config.dead_letter_queue) : kNone;
+    if (dead == kNone || !move(queue, handle, *queues[dead], false, reasons)) {
+        if (journal && !recovering) record(RecordKind::remove, queue.journal_id, state.position, reasons);
+        detach(queue, handle);
+        forget(queue, handle);
+    }
+    if (reasons != 0 && !recovering) effects.expired(event);
+}
+
+// At most once: nothing is recorded, since the hand-over was.
+void Machine::forget_outstanding(Queue& queue, Handle handle) {
+    unlease(queue, handle);
+    forget(queue, handle);
+}
+
+void Machine::record_counts(const Queue& queue, const MessageState& state) {
+    RecordIndex index = 0;
+    record_counts(queue, state, index);
+}
+
+// X6: deliveries in the lower half, cancels in the upper one.
+void Machine::record_counts(const Queue& queue, const MessageState& state, RecordIndex& index) {
+    const std::uint64_t cancels = state.extra == kNone ? 0 : extras[state.extra].cancels;
+    index = record(RecordKind::counts, queue.journal_id, state.position, cancels << 32 | state.deliveries);
+}
+
+// A2: out of one queue and into others in one record. A redrive fills one queue only; a dead letter all over
+// the topic that its queue publishes to.
+bool Machine::move(Queue& from, Handle handle, Queue& to, bool redrive, std::uint8_t reasons) {
+    const MessageState old = states[handle];
+    const TopicId topic_id = to.publish_target;
+    const Position origin =
+        old.extra != kNone && extras[old.extra].origin != 0 ? extras[old.extra].origin : old.position;
+    MoveHead move_head{.from = old.position,
+                       .origin = origin,
+                       .published = old.published,
+                       .deliveries = old.deliveries,
+                       .cancels = old.extra == kNone ? 0u : extras[old.extra].cancels,
+                       .topic = topics[topic_id].journal_id,
+                       .size = old.size,
+                       .redrive = redrive};
+    head.clear();
+    put_move(head, move_head);
+    plan.clear();
+    for (const TopicRoute& route : topics[topic_id].routes) {
+        if (redrive && route.queue != to.id) continue;
+        QueueEntry& entry = plan.emplace_back();
+        decide_entry(*queues[route.queue], PublishMessage{}, entry);
+        if (queues[route.queue]->at_most_once) give_ordinal(*queues[route.queue], false, entry);
+    }
+    put_varint(head, plan.size());
+    for (const QueueEntry& entry : plan) put_entry(head, entry);
+    const Position position = next_position++;
+    const RecordIndex index = record(RecordKind::move, from.journal_id, position, reasons);
+    head.clear();
+    detach(from, handle);
+    forget(from, handle);
+    Incoming incoming{.position = position, .published = now, .origin = origin, .wait_for = index};
+    incoming.body = {LogPosition{old.log}, old.size, nullptr};
+    std::size_t next = 0;
+    for (const TopicRoute& route : topics[topic_id].routes) {
+        if (redrive && route.queue != to.id) continue;
+        incoming.route = route.route;
+        enter(*queues[route.queue], plan[next++], incoming);
+    }
+    keep_reserve();
+    return true;
+}
+
+}  // namespace pinnace

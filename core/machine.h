@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machine: the state of the core and what its commands do to it. Core (core.h) is the thin face of this.
+//
+// Where things are:
+//   definition.cpp  topics, queues and routes, and what a configuration may not say
+//   publish.cpp     accepting messages: numbers, positions, entry decisions, their records
+//   delivery.cpp    who gets what: room, dirty classes, dispatch, leases (D1-D10)
+//   leaving.cpp     returns, and the one way out of a queue (X7); dead letters, redrive, purge
+//   verbs.cpp       acknowledge, cancel, expire, renew
+//   clients.cpp     clients and subscriptions coming, changing and ending
+//   hand_over.cpp   at-most-once: reservations (M1)
+//   time.cpp        what falls due, and what waited for durable records
+//   recovery.cpp    applying records, the start and the stop
+// Each command ends with settle(), which makes the deliveries that it made possible (D9). While records are
+// applied (`recovering`) nothing is recorded or delivered.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/core.h"
+#include "core/message_state.h"
+#include "core/publishers.h"
+#include "core/queue.h"
+#include "core/ring_buffer.h"
+#include "core/timer_wheel.h"
+
+namespace pinnace {
+
+// What waits for a record to be durable: a message to become available, or a delivery to be handed over.
+struct AwaitedRecord {
+    RecordIndex index;
+    Handle handle;
+    Position position;  // of the message, since the handle may be another one's by then
+    LeaseId lease;      // of the delivery
+};
+
+// A message on its way into queues.
+struct Incoming {
+    Position position = 0;
+    Time published = 0;
+    BodyRef body{};
+    std::uint32_t route = 0;
+    Position origin = 0;
+    RecordIndex wait_for = 0;  // 0: available at once (rule 11)
+};
+
+struct Machine {
+    Machine(Effects& effects_in, const CoreOptions& options_in);
+
+    Effects& effects;
+    CoreOptions options;
+    Time now = 0;
+    bool recovering = true;
+    bool defining = true;
+
+    StateSlab states;
+    ExtraSlab extras;
+    BlockSlab blocks;
+    LaneSlab lanes;
+    TimerWheel wheel;
+
+    std::vector<std::unique_ptr<Queue>> queues;  // in order of definition
+    std::vector<Topic> topics;
+    std::vector<Route> routes;
+    std::vector<std::pair<NamePattern, std::string>> covered;  // topics that the log covers, with their type
+    NameMap queue_ids;
+    NameMap topic_ids;
+    std::vector<std::uint32_t> queue_of_journal;  // journal ids to ids, kNone: not defined any more
+    std::vector<std::uint32_t> topic_of_journal;
+    Publishers publishers;
+
+    std::vector<Client> clients;
+    std::vector<Subscription> subscriptions;
+    std::vector<std::uint32_t> free_clients;
+    std::vector<std::uint32_t> free_subscriptions;
+    std::uint64_t next_order = 1;
+
+    Position next_position = 1;
+    Position reserved = 0;  // positions below it may be used once that is durable
+    Position reserved_durable = 0;
+    RecordIndex reserve_record = 0;  // of the newest reservation, until it is durable; 0: none
+    RecordIndex durable_index = 0;
+    std::uint64_t lease_counter = 0;
+
+    std::vector<QueueId> dirty_queues;
+    RingBuffer<AwaitedRecord> entering;
+    RingBuffer<AwaitedRecord> handing;
+
+    // Kept between commands so that nothing is allocated in steady state.
+    HeadBytes head;
+    std::vector<std::uint32_t> due;
+    std::vector<Handle> batch;
+    std::vector<QueueEntry> plan;
+    std::vector<std::uint32_t> plan_ends;
+    std::span<const PublishMessage> publishing;  // bodies of the publish that is being carried out
+    std::vector<std::uint32_t> stored;           // indexes in `publishing`, in order of position
+    Position stored_first = 0;
+
+    // --- definition.cpp
+    std::expected<TopicId, Refusal> define_topic(const TopicConfig& config);
+    std::expected<QueueId, Refusal> define_queue(const QueueConfig& config);
+    std::expected<void, Refusal> finish_definitions();
+    void cover_topics(const Queue& queue);
+    TopicId add_topic(std::string_view name, std::string_view message_type);
+    void add_route(TopicId topic, QueueId queue);
+    void record_topic(Topic& topic, std::uint32_t journal_id);
+    TopicId find_topic(std::string_view name) const;
+    // Also defines a topic that a pattern covers (T9).
+    TopicId resolve_topic(std::string_view name);
+    QueueId find_queue(std::string_view name) const;
+
+    // --- publish.cpp
+    void publish(const PublishRequest& request, std::span<PublishResult> results);
+    Answer make_plan(const PublishRequest& request, std::span<PublishResult> results);
+    void store(const PublishRequest& request, std::size_t index, PublishResult& result);
+    void decide_entry(Queue& queue, const PublishMessage& message, QueueEntry& entry);
+    void keep_reserve();
+    Handle enter(Queue& queue, const QueueEntry& entry, const Incoming& incoming);
+    std::uint32_t lane_for(Queue& queue, std::uint32_t match_class, const QueueEntry& entry);
+    void release_lane(Queue& queue, MessageState& state);
+    MessageExtra& extra_of(MessageState& state);
+    void publish_to_subscribers(TopicId topic, Position position, const BodyRef& body);
+
+    // --- delivery.cpp
+    void settle();
+    void dispatch(Queue& queue);
+    Handle next_available(Queue& queue, std::uint32_t& match_class);
+    std::uint32_t pick(Queue& queue, const MatchClass& match, const MessageState& state);
+    std::uint32_t choose(const Queue& queue, const MatchClass& match) const;
+    void lease(Queue& queue, Handle handle, std::uint32_t slot);
+    void hand(Queue& queue, Handle handle);
+    void make_available(Queue& queue, Handle handle);
+    void take_available(Queue& queue, Handle handle);
+    void mark_class(Queue& queue, std::uint32_t match_class);
+    void mark_all(Queue& queue);
+    void update_room(Subscription& subscription);
+    void update_room_of(Subscription& subscription);
+    void mark_queue(Queue& queue);
+    bool release_barrier(Queue& queue);
+    BodyRef body_of(const MessageState& state) const;
+    Delivery delivery_of(const MessageState& state, Handle handle) const;
+
+    // --- leaving.cpp
+    // The lease's end, for any reason: frees place, timer and list. The stage is left to the caller.
+    void unlease(Queue& queue, Handle handle);
+    void detach(Queue& queue, Handle handle);
+    // A leased message goes back, or leaves if its limits or its time say so (X2-X4).
+    void give_back(Queue& queue, Handle handle, bool cancelled);
+    void give_back_untaken(Queue& queue, Handle handle);
+    void place(Queue& queue, Handle handle);
+    void arm(MessageState& state, Handle handle);
+    std::uint8_t spent(const Queue& queue, const MessageState& state) const;
+    // The one way out (X7). `journal`: a record says so.
+    void leave(Queue& queue, Handle handle, std::uint8_t reasons, bool journal = true);
+    void forget(Queue& queue, Handle handle);
+    void forget_outstanding(Queue& queue, Handle handle);
+    bool move(Queue& from, Handle handle, Queue& to, bool redrive, std::uint8_t reasons);
+    void record_counts(const Queue& queue, const MessageState& state);
+    void record_counts(const Queue& queue, const MessageState& state, RecordIndex& index);
+
+    // --- verbs.cpp
+    Answer verb(const VerbRequest& request);
+    Answer verb_at_most_once(Queue& queue, Handle handle, ClientId client);
+    Answer renew(Queue& queue, Handle handle, Duration period);
+    Duration period_of(const Queue& queue, const MessageState& state) const;
+    Handle find(const Queue& queue, Position position, Handle hint) const;
+    bool holds(ClientId client, const MessageState& state) const;
+    LeaseId lease_id(std::uint64_t counter) const;
+    std::optional<Time> visible(const Delivery& delivery, LogPosition log);
+    void unreadable(const Delivery& delivery);
+    std::optional<Delivery> current_delivery(const VerbRequest& request) const;
+    Handle find_lease(QueueId queue, Position position, LeaseId lease, Handle hint) const;
+
+    // --- clients.cpp
+    ClientId open_client(std::uint32_t uid);
+    void end_client(ClientId client, std::span<const Untaken> untaken);
+    void set_ring_free(ClientId client, std::uint32_t entry_count);
+    std::expected<Subscribed, RequestError> subscribe(const SubscribeRequest& request);
+    std::expected<Subscribed, RequestError> replace(const ReplaceRequest& request);
+    void unsubscribe(SubscriptionId id, std::span<const Untaken> untaken);
+    void break_leases(std::span<const std::uint32_t> slots, std::span<const Untaken> untaken);
+    void free_subscription(std::uint32_t slot);
+    std::expected<void, RequestError> find_targets(std::string_view target, std::vector<QueueId>& to_queues,
+                                                   std::vector<TopicId>& to_topics);
+    std::uint64_t limit_of(std::uint64_t max_backlog, std::span<const QueueId> over) const;
+    void join(std::uint32_t slot, std::span<const QueueId> over);
+    void part(std::uint32_t slot);
+    void renew_places(Queue& queue, std::uint32_t filter);
+
+    // --- filters.cpp
+    std::expected<void, RequestError> check_filter(std::string_view filter) const;
+    std::uint32_t filter_slot(Queue& queue, std::string_view filter);
+    void drop_filter_slot(Queue& queue, std::uint32_t slot);
+
+    // --- hand_over.cpp
+    void give_ordinal(Queue& queue, bool resend, QueueEntry& entry);
+    bool may_hand_over(Queue& queue, const MessageState& state);
+    void keep_hand_over(Queue& queue);
+    void record_exact_hand_over(Queue& queue);
+    void make_exact(Queue& queue);
+    // One message of a queue with a record for each; `back`: it was not taken after all.
+    RecordIndex record_single_hand_over(const Queue& queue, const MessageState& state, bool back);
+    void after_readers_changed(Queue& queue);
+    void settle_recovered_hand_over(Queue& queue, bool clean);
+
+    // --- time.cpp
+    void advance(Time to);
+    void fall_due(Handle handle);
+    void durable(RecordIndex index);
+
+    // --- recovery.cpp
+    std::expected<void, std::string> apply(const RecordView& record);
+    void recovered(Time at, bool clean);
+    std::expected<void, std::string> apply_definition(const RecordView& view);
+    std::expected<void, std::string> apply_message(const RecordView& view);
+    std::expected<void, std::string> apply_move(const RecordView& view);
+    std::expected<void, std::string> apply_to_queue(const RecordView& view);
+    std::expected<void, std::string> apply_hand_over(Queue& queue, const RecordView& view);
+    std::expected<void, std::string> apply_purge(Queue& queue, Position up_to);
+    std::expected<void, std::string> apply_entries(const RecordHeader& header, HeadReader& in, TopicId topic,
+                                                   Incoming incoming);
+    std::uint32_t route_for(TopicId topic, QueueId queue);
+    void record_definitions();
+    void stop();
+    PublisherId publisher(std::uint32_t uid, std::string_view name);
+
+    // --- digest.cpp
+    std::uint64_t durable_digest() const;
+    std::size_t state_byte_count() const;
+
+    RecordIndex record(RecordKind kind, std::uint32_t subject, Position position, std::uint64_t number,
+                       std::uint16_t flags = 0);
+    Queue& queue_of(const MessageState& state) { return *queues[routes[state.route].queue]; }
+    const Queue& queue_of(const MessageState& state) const { return *queues[routes[state.route].queue]; }
+    Time expiry_of(const MessageState& state) const {
+        return state.extra == kNone ? kNever : extras[state.extra].expiry;
+    }
+    Subscription* holder_of(const MessageState& state) {
+        const std::uint32_t slot = state.holder & kSlotMask;
+        if (state.holder == kNone || slot >= subscriptions.size()) return nullptr;
+        Subscription& subscription = subscriptions[slot];
+        return subscription.holder_id == state.holder && subscription.client != kNone ? &subscription
+                                                                                      : nullptr;
+    }
+};
+
+}  // namespace pinnace

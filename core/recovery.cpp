@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machine: applying records, the start and the stop (S1, rules 10 and 12).
+#include <algorithm>
+
+#include "core/hand_over.h"
+#include "core/machine.h"
+
+namespace pinnace {
+
+namespace {
+
+constexpr std::uint32_t kJournalIdMax = 1u << 24;  // more definitions than this are damage
+
+using Applied = std::expected<void, std::string>;
+
+Applied damage(const RecordHeader& header, std::string_view what) {
+    return std::unexpected("record of kind " + std::to_string(header.kind) + " at position " +
+                           std::to_string(header.position) + ": " + std::string(what));
+}
+
+void set_id(std::vector<std::uint32_t>& ids, std::uint32_t journal_id, std::uint32_t id) {
+    if (journal_id >= ids.size()) ids.resize(journal_id + std::size_t{1}, kNone);
+    ids[journal_id] = id;
+}
+
+std::uint32_t get_id(const std::vector<std::uint32_t>& ids, std::uint32_t journal_id) {
+    return journal_id < ids.size() ? ids[journal_id] : kNone;
+}
+
+}  // namespace
+
+std::expected<void, std::string> Machine::apply(const RecordView& view) {
+    const RecordHeader& header = view.header;
+    if (header.time < 0 || header.time == kNever) return damage(header, "its time is out of range");
+    now = std::max(now, header.time);
+    switch (static_cast<RecordKind>(header.kind)) {
+        case RecordKind::message:
+            return apply_message(view);
+        case RecordKind::move:
+            return apply_move(view);
+        case RecordKind::remove:
+        case RecordKind::remove_runs:
+        case RecordKind::counts:
+        case RecordKind::hand_over:
+        case RecordKind::purge:
+            return apply_to_queue(view);
+        case RecordKind::define_topic:
+        case RecordKind::define_queue:
+        case RecordKind::define_publisher:
+            return apply_definition(view);
+        case RecordKind::reserve:
+            reserved = std::max(reserved, header.position);
+            return {};
+        case RecordKind::stop:
+            next_position = std::max(next_position, header.position);
+            return {};
+        case RecordKind::session:
+            return {};
+        default:
+            return damage(header, "its kind is not known; was it written by a newer version?");
+    }
+}
+
+std::expected<void, std::string> Machine::apply_definition(const RecordView& view) {
+    const RecordHeader& header = view.header;
+    const std::uint32_t id = header.subject;
+    if (id >= kJournalIdMax) return damage(header, "its id is out of range");
+    if (header.kind == static_cast<std::uint16_t>(RecordKind::define_topic)) {
+        const auto definition = read_topic_definition(view.head);
+        if (!definition) return damage(header, "its head is malformed");
+        TopicId topic = resolve_topic(definition->name);
+        if (topic == kNone) topic = add_topic(definition->name, definition->message_type);
+        set_id(topic_of_journal, id, topic);
+        topics[topic].journal_id = id;
+    } else if (header.kind == static_cast<std::uint16_t>(RecordKind::define_queue)) {
+        const auto definition = read_queue_definition(view.head);
+        if (!definition) return damage(header, "its head is malformed");
+        const QueueId queue = find_queue(definition->name);
+        set_id(queue_of_journal, id, queue);
+        if (queue != kNone) queues[queue]->journal_id = id;
+    } else {
+        const auto name = read_publisher_name(view.head);
+        if (!name || header.number > UINT32_MAX) return damage(header, "its head is malformed");
+        const auto uid = static_cast<std::uint32_t>(header.number);
+        if (!publishers.add(id, uid, *name) && publishers.find(uid, *name) != id)
+            return damage(header, "its publisher is known by another id");
+    }
+    return {};
+}
+
+// The route of a message in a queue that its record names, whatever the configuration says now (S5).
+std::uint32_t Machine::route_for(TopicId topic, QueueId queue) {
+    for (const TopicRoute& route : topics[topic].routes)
+        if (route.queue == queue) return route.route;
+    for (std::uint32_t index = 0; index < routes.size(); ++index)
+        if (routes[index].topic == topic && routes[index].queue == queue) return index;
+    PINNACE_CHECK(routes.size() < kRouteCountMax);
+    routes.push_back({topic, queue});
+    return static_cast<std::uint32_t>(routes.size() - 1);
+}
+
+std::expected<void, std::string> Machine::apply_message(const RecordView& view) {
+    const RecordHeader& header = view.header;
+    const TopicId topic = get_id(topic_of_journal, header.subject);
+    if (topic == kNone) return damage(header, "its topic is not defined");
+    HeadReader in(view.head);
+    Incoming incoming{.position = header.position, .published = header.time, .body = view.body};
+    incoming.body.data = nullptr;
+    if (auto entered = apply_entries(header, in, topic, incoming); !entered) return entered;
+    if (header.publisher != kNone) {
+        if (!publishers.known(header.publisher)) return damage(header, "its publisher is not defined");
+        publishers.accepted(header.publisher, header.number);
+    }
+    return {};
+}
+
+// All entries are read before the first one has an effect.
+std::expected<void, std::string> Machine::apply_entries(const RecordHeader& header, HeadReader& in,
+                                                        TopicId topic, Incoming incoming) {
+    if (header.position < next_position) return damage(header, "its position was given out before");
+    const std::uint64_t count = in.varint();
+    plan.clear();
+    for (std::uint64_t index = 0; index < count && !in.failed(); ++index)
+        if (!read_entry(in, plan.emplace_back())) break;
+    if (!in.complete()) return damage(header, "its head is malformed");
+    next_position = header.position + 1;
+    for (const QueueEntry& entry : plan) {
+        const QueueId id = get_id(queue_of_journal, entry.queue);
+        if (id == kNone) continue;
+        Queue& queue = *queues[id];
+        queue.entered = std::max(queue.entered, entry.ordinal);
+        if (entry.handed_over || entry.duplicate) continue;
+        incoming.route = route_for(topic, id);
+        enter(queue, entry, incoming);
+    }
+    return {};
+}
+
+std::expected<void, std::string> Machine::apply_move(const RecordView& view) {
+    const RecordHeader& header = view.header;
+    HeadReader in(view.head);
+    MoveHead move_head;
+    if (!read_move(in, move_head)) return damage(header, "its head is malformed");
+    const TopicId topic = get_id(topic_of_journal, move_head.topic);
+    if (topic == kNone) return damage(header, "its topic is not defined");
+    Incoming incoming{.position = header.position, .published = header.time, .origin = move_head.origin};
+    incoming.body.size = move_head.size;
+    const QueueId from = get_id(queue_of_journal, header.subject);
+    const Handle handle = from == kNone ? kNone : find(*queues[from], move_head.from, kNone);
+    if (handle != kNone) {
+        incoming.body.log = LogPosition{states[handle].log};
+        detach(*queues[from], handle);
+        forget(*queues[from], handle);
+    }
+    return apply_entries(header, in, topic, incoming);
+}
+
+std::expected<void, std::string> Machine::apply_to_queue(const RecordView& view) {
+    const RecordHeader& header = view.header;
+    if (header.subject >= queue_of_journal.size()) return damage(header, "its queue is not defined");
+    const QueueId id = queue_of_journal[header.subject];
+    if (id == kNone) return {};  // a queue that is not configured any more
+    Queue& queue = *queues[id];
+    const auto remove = [&](Position position) {
+        const Handle handle = find(queue, position, kNone);
+        if (handle == kNone) return;
+        detach(queue, handle);
+        forget(queue, handle);
+    };
+    switch (static_cast<RecordKind>(header.kind)) {
+        case RecordKind::remove:
+            remove(header.position);
+            return {};
+        case RecordKind::remove_runs: {
+            bool in_range = true;
+            const bool good =
+                decode_runs(view.head, header.position, [&](Position first, std::uint64_t count) {
+                    in_range = in_range && first + count <= next_position;
+                    for (std::uint64_t i = 0; in_range && i < count; ++i) remove(first + i);
+                });
+            return good && in_range ? Applied{} : damage(header, "its head is malformed");
+        }
+        case RecordKind::counts: {
+            const Handle handle = find(queue, header.position, kNone);
+            if (handle == kNone) return {};
+            MessageState& state = states[handle];
+            state.deliveries = std::min(header.number & UINT32_MAX, kDeliveriesMax) & kDeliveriesMax;
+            if (const std::uint64_t cancels = header.number >> 32; cancels != 0)
+                extra_of(state).cancels = static_cast<std::uint32_t>(cancels);
+            return {};
+        }
+        case RecordKind::purge:
+            return apply_purge(queue, header.position);
+        default:
+            return apply_hand_over(queue, view);
+    }
+}
+
+std::expected<void, std::string> Machine::apply_hand_over(Queue& queue, const RecordView& view) {
+    const RecordHeader& header = view.header;
+    if (header.number == 0) {
+        const Handle handle = find(queue, header.position, kNone);
+        if (handle != kNone) states[handle].handed_over = (header.flags & kHandOverBack) == 0 ? 1 : 0;
+        return {};
+    }
+    if ((header.flags & kHandOverMore) == 0) queue.kept.clear();
+    queue.reserved = header.number;
+    if (view.head.empty()) return {};
+    bool in_range = true;
+    const bool good = decode_runs(view.head, header.position, [&](Position first, std::uint64_t count) {
+        in_range = in_range && first + count <= next_position;
+        for (std::uint64_t i = 0; in_range && i < count; ++i) queue.kept.push_back(first + i);
+    });
+    return good && in_range ? Applied{} : damage(header, "its head is malformed");
+}
+
+std::expected<void, std::string> Machine::apply_purge(Queue& queue, Position up_to) {
+    batch.clear();
+    queue.directory.for_each(blocks, [&](Handle handle) {
+        if (states[handle].position > up_to) return false;
+        batch.push_back(handle);
+        return true;
+    });
+    for (const Handle handle : batch) {
+        detach(queue, handle);
+        forget(queue, handle);
+    }
+    return {};
+}
+
+void Machine::recovered(Time at, bool clean) {
+    recovering = false;
+    if (!clean) next_position = std::max(next_position, reserved);
+    reserved = 0;
+    record_definitions();
+    keep_reserve();
+    for (const auto& queue : queues)
+        if (queue->at_most_once) settle_recovered_hand_over(*queue, clean);
+    // A lease that was open when the former life ended counts as a delivery, and is broken only now (X6).
+    std::vector<Handle> broken;
+    for (const auto& queue : queues) {
+        if (!queue->limits) continue;
+        queue->directory.for_each(blocks, [&](Handle handle) {
+            MessageState& state = states[handle];
+            state.recovered = clean ? 0 : 1;
+            if ((spent(*queue, state) & ~unsigned{kTimeLimit}) == 0) return true;
+            if (state.timed) wheel.erase(states, handle);
+            broken.push_back(handle);
+            return true;
+        });
+    }
+    advance(at);
+    for (const Handle handle : broken) {
+        Queue& queue = queue_of(states[handle]);
+        leave(queue, handle, spent(queue, states[handle]));
+    }
+    settle();
+}
+
+// Definitions that are new get the next free ids, in order of definition.
+void Machine::record_definitions() {
+    for (Topic& topic : topics) {
+        if (topic.journal_id != kNone) continue;
+        topic_of_journal.push_back(kNone);
+        record_topic(topic, static_cast<std::uint32_t>(topic_of_journal.size() - 1));
+    }
+    for (const auto& queue : queues) {
+        if (queue->journal_id != kNone) continue;
+        queue->journal_id = static_cast<std::uint32_t>(queue_of_journal.size());
+        queue_of_journal.push_back(queue->id);
+        head.clear();
+        put_queue_definition(head, {.name = queue->config.name,
+                                    .recovery_point = queue->config.recovery_point,
+                                    .at_most_once = queue->at_most_once,
+                                    .fifo = queue->fifo});
+        record(RecordKind::define_queue, queue->journal_id, 0, 0);
+        head.clear();
+    }
+}
+
+void Machine::stop() {
+    for (const auto& queue : queues)
+        if (queue->at_most_once && !queue->exact) record_exact_hand_over(*queue);
+    record(RecordKind::stop, 0, next_position, 0);
+}
+
+PublisherId Machine::publisher(std::uint32_t uid, std::string_view name) {
+    PublisherId id = publishers.find(uid, name);
+    if (id != kNone) return id;
+    id = publishers.next_id();
+    publishers.add(id, uid, name);
+    head.clear();
+    put_publisher_name(head, name);
+    record(RecordKind::define_publisher, id, 0, uid);
+    head.clear();
+    return id;
+}
+
+}  // namespace pinnace
