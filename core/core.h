@@ -134,8 +134,8 @@ struct CoreOptions {
     std::uint32_t ring_entry_count = 65'536;  // a subscription's limit is clipped to it (D4)
     std::uint32_t position_reserve = 1u << 20;
     std::uint32_t message_count_hint = 0;  // states to have room for before the first command
-    // True: a queue's topics must be covered by define_topic (T3: a configuration file); false: a queue covers
-    // its own (a queue of the command line or of a scenario).
+    // True: a queue's topics must be covered by define_topic (T3: a configuration file); false: a queue
+    // covers its own (a queue of the command line or of a scenario).
     bool topics_must_be_covered = false;
 };
 

@@ -27,7 +27,9 @@ bool Parser::fail(std::size_t offset, std::string expected) {
 
 // What was expected in place of the newest token; what the lexer could not read speaks for itself.
 bool Parser::fail_here(std::string_view expected) {
-    if (token_.kind == TokenKind::error) return fail(token_.error_offset, token_.expected);
+    if (token_.kind == TokenKind::error && token_.expected != nullptr) {
+        return fail(token_.error_offset, token_.expected);
+    }
     return fail(token_.offset, std::string(expected));
 }
 

@@ -171,6 +171,9 @@ Value* run_rare(const Program& program, const Instruction& instruction, Value* t
             *arguments = call(instruction, arguments, context);
             return arguments;
         }
+        case Operation::forget:
+            top[1 - static_cast<std::ptrdiff_t>(instruction.count)] = Value();
+            return top + 1 - instruction.count;
         case Operation::regexp_match:
             *top = regexp_match(context, program.patterns[instruction.operand], first_of(*top));
             return top;

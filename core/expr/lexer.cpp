@@ -121,7 +121,7 @@ Token Lexer::next(LexerMode mode) {
         if ((first == 'r' || first == 'R') && (second == '\'' || second == '"')) return quoted(at_ + 1);
     }
     if (is_name_start(first)) return name();
-    return symbol(mode);
+    return symbol();
 }
 
 Token Lexer::number() {
@@ -204,7 +204,7 @@ Token Lexer::name() {
     return make(TokenKind::name, begin);
 }
 
-Token Lexer::symbol(LexerMode mode) {
+Token Lexer::symbol() {
     const std::size_t begin = at_;
     const std::string_view rest = text_.substr(at_);
     for (const std::string_view two : {"==", "!=", "<>", "<=", ">="}) {
@@ -219,7 +219,7 @@ Token Lexer::symbol(LexerMode mode) {
     if (std::string_view("+-*/%=<>").find(rest[0]) != std::string_view::npos) {
         return make(TokenKind::operator_, begin);
     }
-    return fail(begin, begin, mode == LexerMode::value ? "a value" : "an operator");
+    return fail(begin, begin, nullptr);
 }
 
 }  // namespace pinnace::expr

@@ -15,7 +15,7 @@ namespace pinnace::expr {
 
 enum class TokenKind : std::uint8_t {
     end,
-    error,     // `expected` says what is wrong
+    error,     // `expected` says what is wrong, null: it is no token at all
     number,    // `number` is its value
     text,      // quoted; decode_text() and decode_pattern() give its content
     path,      // `path`
@@ -57,7 +57,7 @@ class Lexer {
     Token plain_path();
     Token bracketed_path();
     Token name();
-    Token symbol(LexerMode mode);
+    Token symbol();
     Token make(TokenKind kind, std::size_t begin) const;
     Token fail(std::size_t begin, std::size_t offset, const char* expected);
 

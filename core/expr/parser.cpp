@@ -9,6 +9,7 @@
 namespace pinnace::expr {
 namespace {
 
+constexpr std::uint32_t kNullPattern = UINT32_MAX;  // an empty one: the empty text is NULL
 constexpr const char* kValue = "a value (a field such as /px, a literal, a function or a parenthesis)";
 
 Binding tighter(Binding binding) { return static_cast<Binding>(static_cast<int>(binding) + 1); }
@@ -201,6 +202,8 @@ bool Parser::parse_call(Piece* piece) {
         Instruction& call = emit(Operation::call, 1 - static_cast<int>(count));
         call.operand = function_index(*function);
         call.count = count;
+    } else if (pattern == kNullPattern) {
+        emit(Operation::forget, 1 - static_cast<int>(count)).count = count;
     } else if (function->argument_count_max == 2) {
         emit(Operation::regexp_match, 0).operand = pattern;
     } else {
@@ -370,7 +373,10 @@ bool Parser::parse_like() {
     advance(LexerMode::value);
     std::uint32_t pattern = 0;
     if (!parse_pattern(&pattern)) return false;
-    emit(Operation::like, 0).operand = pattern;
+    if (pattern == kNullPattern)
+        emit(Operation::list_end, 0);  // beside NULL everything is FALSE
+    else
+        emit(Operation::like, 0).operand = pattern;
     return true;
 }
 
@@ -380,6 +386,11 @@ bool Parser::parse_pattern(std::uint32_t* index) {
     const std::string pattern = decode_pattern(token_.text);
     if (pattern.size() > kLiteralSizeMax) {
         return fail_here("a pattern of at most " + std::to_string(kLiteralSizeMax) + " bytes");
+    }
+    if (pattern.empty()) {
+        *index = kNullPattern;
+        advance(LexerMode::operator_);
+        return true;
     }
     auto compiled = Pattern::compile(pattern);
     if (!compiled) {

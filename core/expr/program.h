@@ -46,6 +46,7 @@ enum class Operation : std::uint8_t {
     list_constants,  // a -> TRUE and jump if a meets one of `count` constants from operand on; or a
     list_item,       // a b -> TRUE and jump if a meets b; or a
     list_end,        // a -> FALSE
+    forget,          // values (count) -> NULL
     call,            // arguments (count) -> functions[operand]
     regexp_match,    // a -> the part of a that patterns[operand] matches
     regexp_replace,  // a b -> a, with what patterns[operand] matches replaced by b
