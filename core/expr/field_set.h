@@ -50,11 +50,13 @@ struct FieldNode {
 
 // One load of a field of fixed place; a struct reader keeps here what it worked out for the set.
 struct FixedLoad {
+    FieldSlot slot = 0;
     std::uint32_t offset = 0;
     std::uint32_t count = 0;
-    FieldSlot slot = 0;
+    std::uint32_t size = 0;  // of an element
     char code = 0;
-    bool big_endian = false;
+    bool is_big_endian = false;
+    bool is_text = false;  // `count` is its size
 };
 
 class FieldSet {
@@ -71,11 +73,12 @@ class FieldSet {
     const FieldNode& node(std::uint32_t index) const { return nodes_[index]; }
     std::uint32_t member_count() const { return member_count_; }
 
-    // What a reader for messages of fixed layout has worked out for this set; `owner` tells whose it is.
+    // What a reader of messages of fixed layout has worked out for this set; `owner` is its layout's number.
     // Empty again when the set grows.
     struct FixedPlan {
-        const void* owner = nullptr;
+        std::uint64_t owner = 0;
         std::vector<FixedLoad> loads;
+        bool has_arrays = false;
     };
     FixedPlan& fixed_plan() const { return fixed_plan_; }
 
@@ -104,9 +107,13 @@ class FieldValues {
     std::size_t size() const { return values_.size(); }
     bool is_well_formed() const { return is_well_formed_; }
 
-    // For readers that put each value at its place themselves, at most one a slot.
-    Value* slots() { return values_.data(); }
-    void set_well_formed(bool is) { is_well_formed_ = is; }
+    // For a reader that knows all slots' values at once: where to put them, every one of them. Neither
+    // reset() nor finish() is needed then.
+    Value* overwrite(const FieldSet& set) {
+        if (values_.size() != set.slot_count()) values_.resize(set.slot_count());
+        is_well_formed_ = true;
+        return values_.data();
+    }
 
     // Marks member `serial` as seen in the object `object`; false if it was seen there before (of members
     // that occur twice in one object the first one counts). Objects are numbered by next_object().
