@@ -63,8 +63,8 @@ class ClientSession::Connecting {
         return true;
     }
 
-    // What counts entries of engine-written rings starts anew with the new engine's rings. The engine sees these
-    // only after the hello.
+    // What counts entries of engine-written rings starts anew with the new engine's rings. The engine sees
+    // these only after the hello.
     static void reset_page(ClientPage& page) {
         store_relaxed(page.delivery_taken, std::uint64_t{0});
         store_relaxed(page.answer_taken, std::uint64_t{0});
@@ -164,8 +164,8 @@ class ClientSession::Connecting {
         return true;
     }
 
-    // Engine-written regions must be sealed for good, so that they can neither shrink under us nor be what another
-    // client writes; our own one at least against shrinking.
+    // Engine-written regions must be sealed for good, so that they can neither shrink under us nor be what
+    // another client writes; our own one at least against shrinking.
     bool map(const Fd& fd, std::uint64_t size, bool is_ours, Mapping& mapping) {
         if (const auto checked = check_sealed(fd, size, !is_ours); !checked) {
             return broken("sent " + checked.error());

@@ -174,7 +174,8 @@ WaitResult ClientSession::wait_by(Predicate ready, std::int64_t timeout_ns) {
             if (time_left(deadline) == 0) return WaitResult::timed_out;
             block(ready, deadline);
         } else if (waiter.idle_count() % 256 == 0) {
-            // A spinning client looks at its sockets every so often: for hang-up, and for what the engine says.
+            // A spinning client looks at its sockets every so often: for hang-up, and for what the engine
+            // says.
             if (time_left(deadline) == 0) return WaitResult::timed_out;
             if (waiter.idle_count() % 4096 == 0) look_at_sockets(0);
         }
@@ -211,7 +212,7 @@ void ClientSession::block(Predicate ready, std::int64_t deadline_ns) {
 
 void ClientSession::get_ready_to_sleep() {
     shared(page().sleep_count).fetch_add(1, std::memory_order_relaxed);  // relaxed: the fence orders it
-    full_fence();
+    full_fence();                                                        // pair: bell
 }
 
 void ClientSession::look_at_sockets(std::int64_t timeout_ns) {

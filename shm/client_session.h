@@ -12,7 +12,7 @@
 // Ordering pairs
 //   mark       words of the marks page, released by the engine.
 //   taken      our cursors in the client page, see entry_ring.h.
-//   dekker     the sleep count, see doorbell.h.
+//   bell       the sleep count, see doorbell.h.
 #pragma once
 
 #include <condition_variable>
@@ -87,7 +87,8 @@ class ClientSession {
     enum class PublishError : std::uint8_t { would_block, too_large, timed_out, disconnected };
     std::expected<std::uint64_t, PublishError> publish(std::span<const PublishItem> items,
                                                        std::int64_t timeout_ns);
-    // Position after what publish() made last; for any thread. note_published() if frames were written by hand.
+    // Position after what publish() made last; for any thread. note_published() if frames were written by
+    // hand.
     std::uint64_t published_position() const { return load_relaxed(published_); }
     void note_published(std::uint64_t position) { store_relaxed(published_, position); }
     // Reads the own ring again from the persisted mark, to re-send (rule 24).
@@ -105,8 +106,9 @@ class ClientSession {
 
     // --- Acknowledging
     AckWriter& acks() { return acks_; }
-    // One list: all of it is applied as one command, after what publish() made before (rule 8). Fills in flags and
-    // submit positions. False: the ring is full. At most ack_list_max() entries. Rings the dispatcher.
+    // One list: all of it is applied as one command, after what publish() made before (rule 8). Fills in
+    // flags and submit positions. False: the ring is full. At most ack_list_max() entries. Rings the
+    // dispatcher.
     bool try_acknowledge(std::span<AckEntry> entries);
     std::size_t ack_list_max() const { return geometry().ack_count / 2 - 1; }
 

@@ -93,7 +93,7 @@ void DispatcherSleeper::wait(std::int64_t timeout_ns) {
 }
 
 void DispatcherSleeper::wake() {
-    full_fence();
+    full_fence();                                       // pair: bell
     if ((load_relaxed(*sleep_word_) & 1) == 0) return;  // relaxed: the fence orders it
     const std::uint64_t one = 1;
     static_cast<void>(!write(bell_.get(), &one, sizeof(one)));

@@ -13,7 +13,7 @@
 // dispatcher it is odd while it sleeps. Each ringer remembers the last value for which it rang.
 //
 // Ordering pairs
-//   dekker  the two fences, see words.h.
+//   bell  the two fences, see words.h.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,7 @@ class DispatcherBell {
     // After each commit of a frame or an entry.
     void ring_if_asleep() {
         if (never_sleeps_) return;
-        full_fence();
+        full_fence();                                     // pair: bell
         const std::uint64_t now = load_relaxed(*sleep_);  // relaxed: the fence orders it
         // Relaxed: two threads that both ring do no harm; one that finds the other's mark relies on its byte.
         if ((now & 1) == 0 || now == load_relaxed(rung_)) return;
@@ -97,7 +97,7 @@ class DispatcherSleeper {
     void sleep(HasWork&& has_work, std::int64_t timeout_ns) {
         const std::uint64_t word = load_relaxed(*sleep_word_) + 1;  // relaxed: nobody else writes it
         store_relaxed(*sleep_word_, word);                          // relaxed: the fence orders it
-        full_fence();
+        full_fence();                                               // pair: bell
         if (!has_work()) wait(timeout_ns);
         store_relaxed(*sleep_word_, word + 1);  // relaxed: an early or late ring does no harm
     }

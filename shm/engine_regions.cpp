@@ -64,7 +64,7 @@ std::expected<std::unique_ptr<EngineRegions>, std::string> EngineRegions::create
 void write_clock(ControlPage& control, const ClockCalibration& calibration) {
     const std::uint64_t sequence = load_relaxed(control.clock_sequence);  // relaxed: one writer
     store_relaxed(control.clock_sequence, sequence + 1);                  // relaxed: the fence orders it
-    full_fence();
+    full_fence();                                                         // pair: clock
     store_relaxed(control.clock_base_ticks, calibration.base_ticks);
     store_relaxed(control.clock_base_time, calibration.base_time);
     store_relaxed(control.clock_multiplier, calibration.multiplier);

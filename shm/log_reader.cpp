@@ -70,14 +70,15 @@ std::expected<LogView, BodyStatus> LogReader::pin(LogPosition position, std::uin
     if (view.slots_.slot_count > 0x3fff) return std::unexpected(BodyStatus::no_pin);
     for (std::size_t i = 0; i < kPinCount && view.pin_ == nullptr; ++i) {
         std::uint64_t free = 0;
-        // Relaxed: only threads of this process compete for the word; the fence below orders it for the engine.
+        // Relaxed: only threads of this process compete for the word; the fence below orders it for the
+        // engine.
         if (shared(pins_[i]).compare_exchange_strong(free, view.slots_.word(), std::memory_order_relaxed)) {
             view.pin_ = &pins_[i];
         }
     }
     if (view.pin_ == nullptr) return std::unexpected(BodyStatus::no_pin);
     view.reader_ = this;
-    full_fence();
+    full_fence();  // pair: pin
     if (!are_current(view.slots_)) return std::unexpected(BodyStatus::gone);
     LogHeader header;
     copy_shared(reinterpret_cast<std::byte*>(&header), frame(position), sizeof(header));

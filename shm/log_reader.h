@@ -8,8 +8,8 @@
 // holds towards the engine too).
 //
 // Ordering pairs
-//   slot    the reader's fence between the copy and its second look at the generation.
-//   dekker  pin and generation, see pins.h.
+//   slot  the reader's fence between the copy and its second look at the generation.
+//   pin   pin and generation, see pins.h.
 //
 // Thread: copy() any number at a time; pin() and the views' ends too.
 #pragma once

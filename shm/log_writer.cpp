@@ -58,8 +58,8 @@ bool AreaWriter::is_current(LogPosition position, std::uint32_t size) const {
     return true;
 }
 
-// Makes room for a body at tail_, which may move on: to the next slot or lap where the rest of this one is too short,
-// and past pinned slots.
+// Makes room for a body at tail_, which may move on: to the next slot or lap where the rest of this one is
+// too short, and past pinned slots.
 bool AreaWriter::acquire_for(std::uint64_t length) {
     const std::uint64_t unit = spans_slots_ ? data_size_ : slot_size_;
     const std::uint64_t lap_end = tail_ + data_size_;
@@ -70,7 +70,8 @@ bool AreaWriter::acquire_for(std::uint64_t length) {
         std::uint64_t acquired = std::max(acquired_, start);
         bool is_pinned = false;
         while (acquired < start + length && !is_pinned) {
-            // After a whole lap of looking, pins are ignored: one that scatters them must not stop the engine.
+            // After a whole lap of looking, pins are ignored: one that scatters them must not stop the
+            // engine.
             switch (acquire(acquired / slot_size_, acquired < lap_end)) {
                 case Acquired::yes:
                     acquired += slot_size_;
@@ -80,7 +81,8 @@ bool AreaWriter::acquire_for(std::uint64_t length) {
                     break;
                 case Acquired::not_durable:
                     ++counters_.times_refused;
-                    // What is left of the present slot stays usable for smaller bodies, if nothing was jumped over.
+                    // What is left of the present slot stays usable for smaller bodies, if nothing was jumped
+                    // over.
                     if (start > acquired_) tail_ = start;
                     acquired_ = acquired;
                     return false;
@@ -109,7 +111,7 @@ AreaWriter::Acquired AreaWriter::acquire(std::uint64_t number, bool heeds) {
     if (!pinned) {
         store_relaxed(generations_[index],
                       number + 1);  // relaxed: the fence orders it before the new content
-        full_fence();
+        full_fence();               // pair: pin, slot
         if (heeds_pins && is_pinned(slot.number)) {
             store_relaxed(generations_[index], slot.number + 1);  // relaxed: the content is as it was
             pinned = true;

@@ -17,8 +17,8 @@
 // in as many pieces as the caller likes, with copy_shared().
 //
 // Ordering pairs
-//   dekker  generation and pins, see pins.h.
-//   slot    the fence after the generation's store, against the reader's fence before its second look at it.
+//   pin   generation and pins, see pins.h.
+//   slot  the fence after the generation's store, against the reader's fence before its second look at it.
 //
 // Thread: the dispatcher.
 #pragma once

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -28,6 +29,8 @@ namespace pinnace::shm {
 namespace {
 
 constexpr std::uint64_t kHugePageSize = 2u << 20;
+constexpr std::uint64_t kSizeMax = std::uint64_t{1}
+                                   << 46;  // nothing of ours; keeps sums of sizes from wrapping
 constexpr int kSealsBefore = F_SEAL_SHRINK | F_SEAL_GROW;
 constexpr int kSealsForGood = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
 
@@ -49,6 +52,18 @@ bool has_transparent_huge_pages() {
             return true;
     }
     return false;
+}
+
+// What the machine could still give, in bytes. Asked before anything is backed: fallocate() takes pages until there
+// are none, and then it is not this process alone that suffers.
+std::uint64_t available_memory() {
+    std::ifstream file("/proc/meminfo");
+    std::string word;
+    while (file >> word) {
+        std::uint64_t kilobytes = 0;
+        if (word == "MemAvailable:" && file >> kilobytes) return kilobytes * 1024;
+    }
+    return UINT64_MAX;
 }
 
 std::expected<Memfd, std::string> try_memfd(const char* name, std::uint64_t size, unsigned flags,
@@ -94,9 +109,13 @@ const char* to_text(MemoryRung rung) {
 
 std::expected<Memfd, std::string> create_memfd(const char* name, std::uint64_t size,
                                                const MemoryOptions& options) {
-    if (options.huge_pages && size >= kHugePageSize) {
+    if (options.huge_pages && size >= kHugePageSize && size <= kSizeMax) {
         auto memfd = try_memfd(name, size, MFD_HUGETLB | MFD_HUGE_2MB, MemoryRung::huge_pages);
         if (memfd) return memfd;
+    }
+    if (size > std::min(available_memory(), kSizeMax)) {
+        return std::unexpected("cannot have " + std::to_string(size) + " bytes of shared memory for " + name +
+                               ": more than the machine has left");
     }
     const bool is_transparent = options.huge_pages && size >= kHugePageSize && has_transparent_huge_pages();
     auto memfd = try_memfd(name, size, 0,
@@ -159,7 +178,8 @@ std::expected<void, std::string> Mapping::populate(Access access, bool lock) {
         result = madvise(data_, size_, advice);
     } while (result != 0 && (errno == EINTR || errno == EAGAIN));
     if (result != 0 && errno == EINVAL) {
-        // A kernel before 5.14: fallocate has backed the file; touch it, so that at least no fault comes later.
+        // A kernel before 5.14: fallocate has backed the file; touch it, so that at least no fault comes
+        // later.
         for (std::uint64_t at = 0; at < size_; at += 4096) {
             static_cast<void>(*static_cast<volatile const std::byte*>(data_ + at));
         }

@@ -9,7 +9,7 @@
 // pinned it goes on regardless. LogView::is_valid() tells; nothing breaks but the view.
 //
 // Ordering pairs
-//   dekker    the two fences, see words.h.
+//   pin       the two fences, see words.h.
 //   unpinned  a pin word's release to 0, acquire in PinBoard: the reader's last look at the body.
 #pragma once
 

@@ -228,7 +228,8 @@ bool ServerHandshake::make_regions(const HelloMessage& hello, std::vector<Fd>& d
     return true;
 }
 
-// Rule 23: the region was sealed for good by a former engine, so its size stands and only the client writes it.
+// Rule 23: the region was sealed for good by a former engine, so its size stands and only the client writes
+// it.
 bool ServerHandshake::adopt(const HelloMessage& hello, Fd old_region) {
     const auto checked = check_sealed(old_region, parts_.geometry.up_size(), true);
     if (!checked) {
@@ -307,8 +308,8 @@ void ServerHandshake::on_mapped(std::span<const std::byte> bytes, const Received
     state_ = State::done;
 }
 
-// Rule 2: seal, verify, and only then map, populate and lock. The client could truncate and grow the region until the
-// seal; populate fills the holes that this leaves, or fails.
+// Rule 2: seal, verify, and only then map, populate and lock. The client could truncate and grow the region
+// until the seal; populate fills the holes that this leaves, or fails.
 bool ServerHandshake::map_up() {
     std::expected<void, std::string> done;
     if (!parts_.is_adopted) done = seal_for_good(up_file_.fd);

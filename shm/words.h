@@ -68,9 +68,9 @@ T load_once(const T& source) {
 inline void full_fence() {
 #if PINNACE_TSAN
     static std::atomic<std::uint32_t> common{0};
-    common.fetch_add(1, std::memory_order_seq_cst);  // pair: dekker
+    common.fetch_add(1, std::memory_order_seq_cst);  // pair: caller
 #else
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // pair: dekker
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // pair: caller
 #endif
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TestEngine: the engine's side of sessions without an engine: a listener in a folder of its own, regions, admission.
+// TestEngine: the engine's side of sessions without an engine: listener, regions, admission, no queues.
 #pragma once
 
 #include <gtest/gtest.h>
