@@ -54,8 +54,8 @@ bool has_transparent_huge_pages() {
     return false;
 }
 
-// What the machine could still give, in bytes. Asked before anything is backed: fallocate() takes pages until there
-// are none, and then it is not this process alone that suffers.
+// What the machine could still give, in bytes. Asked before anything is backed: fallocate() takes pages until
+// there are none, and then it is not this process alone that suffers.
 std::uint64_t available_memory() {
     std::ifstream file("/proc/meminfo");
     std::string word;
