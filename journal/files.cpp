@@ -177,6 +177,10 @@ class DirectoryFiles final : public Files {
 
 std::expected<std::unique_ptr<Files>, int> open_directory(const std::string& path) {
     if (::mkdir(path.c_str(), 0700) < 0 && errno != EEXIST) return std::unexpected(errno);
+    return open_existing_directory(path);
+}
+
+std::expected<std::unique_ptr<Files>, int> open_existing_directory(const std::string& path) {
     const int directory = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0) return std::unexpected(errno);
     return std::make_unique<DirectoryFiles>(path, directory);

@@ -54,6 +54,8 @@ class Files {
 
 // The directory `path` of the real file system; made if it is not there.
 std::expected<std::unique_ptr<Files>, int> open_directory(const std::string& path);
+// The same, but it must be there.
+std::expected<std::unique_ptr<Files>, int> open_existing_directory(const std::string& path);
 
 // Memory for direct access: aligned to a block, not touched yet.
 class BlockBuffer {

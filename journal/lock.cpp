@@ -29,7 +29,23 @@ Error lock_error(const std::string& path, int error) {
     return {ErrorKind::io, path + " cannot be locked: " + std::strerror(error) + ".", path, 0, error};
 }
 
+Error in_use(const std::string& directory, const std::string& path, int file) {
+    return {ErrorKind::in_use, "The data directory " + directory + " is in use by " + holder(file) + ".",
+            path, 0, EWOULDBLOCK};
+}
+
 }  // namespace
+
+std::expected<DirectoryLock, Error> DirectoryLock::take_existing(const std::string& directory) {
+    const std::string path = directory + "/" + kLockName;
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0 && errno == ENOENT) return DirectoryLock();
+    if (file < 0) return std::unexpected(lock_error(path, errno));
+    DirectoryLock lock(file);
+    if (::flock(file, LOCK_SH | LOCK_NB) == 0) return lock;
+    if (errno == EWOULDBLOCK) return std::unexpected(in_use(directory, path, file));
+    return std::unexpected(lock_error(path, errno));
+}
 
 std::expected<DirectoryLock, Error> DirectoryLock::take(const std::string& directory, std::int64_t wait_ns) {
     const std::string path = directory + "/" + kLockName;
@@ -41,17 +57,15 @@ std::expected<DirectoryLock, Error> DirectoryLock::take(const std::string& direc
         if (errno == EINTR) continue;
         if (errno != EWOULDBLOCK) return std::unexpected(lock_error(path, errno));
         if (real_environment().monotonic_ns() >= end) {
-            return std::unexpected(Error{
-                ErrorKind::in_use, "The data directory " + directory + " is in use by " + holder(file) + ".",
-                path, 0, EWOULDBLOCK});
+            return std::unexpected(in_use(directory, path, file));
         }
         const timespec pause{0, kLookAgainNs};
         ::nanosleep(&pause, nullptr);
     }
     // For people only; an error here harms nobody.
     const std::string process = std::to_string(::getpid()) + "\n";
-    if (::ftruncate(file, 0) == 0) [[maybe_unused]]
-        const ssize_t size = ::pwrite(file, process.data(), process.size(), 0);
+    const bool told = ::ftruncate(file, 0) == 0 && ::pwrite(file, process.data(), process.size(), 0) > 0;
+    static_cast<void>(told);
     return lock;
 }
 
