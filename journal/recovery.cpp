@@ -37,6 +37,16 @@ std::expected<void, Error> sort_by_state(Files& files, const std::string& name, 
     const OpenFile file(files, *opened);
     const auto header = read_segment(files, name, file.get());
     if (!header) return std::unexpected(header.error());
+    if (header->state == SegmentState::prepared) {
+        // Batches are only written after the header became active: it must have been lost.
+        SegmentReader reader(files, name, file.get(), *header);
+        const std::uint64_t first = header_blocks_size(header->block_size);
+        const auto verdict = reader.read(first, {});
+        if (!verdict) return std::unexpected(verdict.error());
+        if (reader.batch_header().epoch == header->epoch) {
+            return std::unexpected(damage(files, name, first, "a prepared segment holds a batch"));
+        }
+    }
     auto& list = header->state == SegmentState::active ? survey.active : survey.prepared;
     list.push_back({name, *header});
     return {};
