@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// pinnace serve: the engine as a process.
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <csignal>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bindings/cli/command.h"
+#include "bindings/daemon/engine.h"
+#include "bindings/daemon/service_notify.h"
+#include "bindings/protocol/default_paths.h"
+#include "core/config_parse.h"
+
+namespace pinnace::cli {
+namespace {
+
+struct Options {
+    std::string data;
+    std::string socket;
+    std::vector<std::string> queues;
+    std::vector<std::string> topics;
+    std::optional<unsigned> dispatcher_cpu;
+    std::optional<unsigned> journal_cpu;
+    std::string wait = "auto";
+    std::string message_size_max;
+    std::string segment_size;
+    bool no_io_uring = false;
+    bool no_pin = false;
+};
+
+std::uint64_t size_option(const char* name, const std::string& text, std::uint64_t otherwise,
+                          std::uint64_t most) {
+    if (text.empty()) return otherwise;
+    const auto size = parse_size(text);
+    if (!size || *size == 0 || *size > most) {
+        throw CommandError{fmt::format("{} {}: a size is needed, for example 16MiB", name, text),
+                           kWrongUsage};
+    }
+    return *size;
+}
+
+EngineOptions engine_options(const Options& options) {
+    EngineOptions engine;
+    engine.data_directory = options.data.empty() ? protocol::default_data_directory() : options.data;
+    if (engine.data_directory.empty()) {
+        throw CommandError{"neither --data nor XDG_STATE_HOME nor HOME says where the data is to be",
+                           kWrongUsage};
+    }
+    engine.socket_path = options.socket;
+    for (const std::string& name : options.topics) engine.topics.push_back({name, "json"});
+    for (const std::string& line : options.queues) {
+        auto queue = parse_queue_line(line);
+        if (!queue)
+            throw CommandError{fmt::format("--queue '{}': {}", line, queue.error().text), kWrongUsage};
+        engine.queues.push_back(std::move(*queue));
+    }
+    engine.dispatcher_cpu = options.dispatcher_cpu;
+    engine.journal_cpu = options.journal_cpu;
+    engine.wait = options.wait == "spin"    ? WaitMode::spin
+                  : options.wait == "yield" ? WaitMode::yield
+                  : options.wait == "block" ? WaitMode::block
+                                            : WaitMode::automatic;
+    engine.message_size_max = static_cast<std::uint32_t>(
+        size_option("--message-size-max", options.message_size_max, engine.message_size_max, 1u << 30));
+    const std::uint64_t least =
+        std::max<std::uint64_t>(engine.segment_size, std::uint64_t{engine.message_size_max} * 4 + (1u << 20));
+    engine.segment_size = size_option("--segment-size", options.segment_size, least, std::uint64_t{1} << 32);
+    engine.io_uring = !options.no_io_uring;
+    engine.pin = !options.no_pin;
+    engine.log_line = [](std::string_view line) { fmt::print(stderr, "pinnace: {}\n", line); };
+    return engine;
+}
+
+std::string ready_line(const EngineReport& report) {
+    const auto core = [](std::optional<unsigned> number) {
+        return number ? fmt::format("{}", *number) : "any";
+    };
+    return fmt::format(
+        "pinnace: ready at {}: life {}, {} messages queued, journal by {}, {}, waits by {}, dispatcher on "
+        "core {}, "
+        "journal on core {}",
+        report.socket_path, report.epoch, report.message_count, report.journal_io, report.memory_rung,
+        report.wait, core(report.dispatcher_cpu), core(report.journal_cpu));
+}
+
+// Waits for a signal to stop, or for the engine to fail.
+int wait_for_end(const sigset_t& signals, const Engine& engine) {
+    for (;;) {
+        const timespec look_again{0, 200'000'000};
+        const int signal = sigtimedwait(&signals, nullptr, &look_again);
+        if (signal > 0) return signal;
+        if (engine.failed()) return 0;
+    }
+}
+
+int serve(const Options& options) {
+    const EngineOptions wanted = engine_options(options);
+    // Clients of this user must not read the engine's memory through the debugger's door (rule 4).
+    prctl(PR_SET_DUMPABLE, 0);
+    std::signal(SIGPIPE, SIG_IGN);
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before the engine's threads, which inherit it
+
+    auto engine = Engine::start(wanted);
+    if (!engine) throw CommandError{engine.error()};
+    fmt::print("{}\n", ready_line((*engine)->report()));
+    std::fflush(stdout);
+    daemon::notify_service_manager("READY=1");
+    const int signal = wait_for_end(signals, **engine);
+    daemon::notify_service_manager("STOPPING=1");
+    const auto stopped = (*engine)->stop();
+    if (signal == 0)
+        throw CommandError{"the journal failed: nothing more was reported persisted; start again to recover"};
+    if (!stopped) throw CommandError{stopped.error()};
+    return kDone;
+}
+
+std::function<int()> declare(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    app.add_option("--data", options->data, "data directory [$XDG_STATE_HOME/pinnace]")->type_name("DIR");
+    app.add_option("--socket", options->socket, "where clients connect [DIR/pinnace.sock]")
+        ->type_name("PATH");
+    app.add_option("--queue", options->queues, "a queue: 'NAME Element=value ...'; covers its topics")
+        ->type_name("LINE")
+        ->allow_extra_args(false);
+    app.add_option("--topic", options->topics, "a topic that the transaction log covers")
+        ->type_name("NAME")
+        ->allow_extra_args(false);
+    app.add_option("--dispatcher-cpu", options->dispatcher_cpu, "the dispatcher's core")->type_name("N");
+    app.add_option("--journal-cpu", options->journal_cpu, "the journal thread's core")->type_name("N");
+    app.add_option("--wait", options->wait, "how the dispatcher waits")
+        ->check(CLI::IsMember({"auto", "spin", "yield", "block"}));
+    app.add_option("--message-size-max", options->message_size_max, "limit of one publish [16MiB]")
+        ->type_name("SIZE");
+    app.add_option("--segment-size", options->segment_size, "of the journal's files [256MiB]")
+        ->type_name("SIZE");
+    app.add_flag("--no-io-uring", options->no_io_uring, "writes the journal by pwritev2");
+    app.add_flag("--no-pin", options->no_pin, "pins no thread that was not given a core");
+    return [options] { return serve(*options); };
+}
+
+const Registration kRegistration({"serve", "runs an engine on a data directory", declare});
+
+}  // namespace
+}  // namespace pinnace::cli
