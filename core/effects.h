@@ -23,6 +23,7 @@ struct Delivery {
     Time deadline = kNever;   // end of the lease; kNever: infinite
     std::uint32_t count = 0;  // 1 for the first delivery (D7)
     Handle handle = kNone;
+    Time published = 0;       // engine time of the publish (D7)
     BodyRef body;  // body.data is null unless the delivery is part of the publish itself
 };
 

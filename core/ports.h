@@ -89,6 +89,8 @@ struct ReadRequest {
     std::uint64_t token = 0;
     Position position = 0;
     std::uint32_t size = 0;
+    Time published = 0;  // and the topic: for the frame's header
+    TopicId topic = kNone;
 };
 
 struct ReadDone {

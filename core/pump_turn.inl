@@ -382,7 +382,8 @@ void Pump<Port, Log, Out>::ask_for_bodies(SubscriptionId id) {
         PendingDeliveries::Entry& entry = *pending.find(number);
         if (entry.state != State::wanted) continue;
         const std::uint64_t token = (std::uint64_t{id} << 32) | number;
-        if (!log_.request_read({token, entry.delivery.position, entry.delivery.body.size})) return;
+        const Delivery& d = entry.delivery;
+        if (!log_.request_read({token, d.position, d.body.size, d.published, d.topic})) return;
         entry.state = State::asked;
     }
 }

@@ -147,8 +147,6 @@ struct BodyReply {
     bool readable = false;
     int os_error = 0;  // of the read; 0 with !readable: not there, or damaged
     Place place;       // of its batch, where known
-    Time published = 0;  // of the record: when the message was accepted, and its topic
-    std::uint32_t topic = kNone;
 };
 
 class Journal {

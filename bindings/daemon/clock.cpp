@@ -13,6 +13,8 @@
 namespace pinnace::daemon {
 namespace {
 
+__extension__ using Wide = __int128;  // of ticks times rate; ISO C++ has no name for it
+
 std::int64_t boottime_ns() {
     timespec t{};
     clock_gettime(CLOCK_BOOTTIME, &t);
@@ -88,7 +90,7 @@ void EngineClock::recalibrate() {
     if (ticks == 0) return;
     const std::int64_t next =
         generation_.load(std::memory_order_relaxed) + 1;  // relaxed: only this thread writes it
-    const auto scaled = (static_cast<unsigned __int128>(elapsed) << 32) / ticks;
+    const auto scaled = (static_cast<Wide>(elapsed) << 32) / static_cast<Wide>(ticks);
     Calibration& calibration = calibrations_[next % 4];
     calibration.tsc.store(pair.tsc, std::memory_order_relaxed);  // relaxed: the generation carries all three
     calibration.time.store(pair.boottime + boot_offset_, std::memory_order_relaxed);
@@ -101,7 +103,7 @@ Time EngineClock::from_counter(const Calibration& calibration) {
     const std::uint64_t tsc = calibration.tsc.load(std::memory_order_relaxed);
     const std::uint64_t rate = calibration.ns_per_tick_32.load(std::memory_order_relaxed);
     const auto ticks = static_cast<std::int64_t>(counter() - tsc);
-    const auto ns = (static_cast<__int128>(ticks) * static_cast<__int128>(rate)) >> 32;
+    const auto ns = (static_cast<Wide>(ticks) * static_cast<Wide>(rate)) >> 32;
     return calibration.time.load(std::memory_order_relaxed) + static_cast<Time>(ns);
 }
 

@@ -96,7 +96,7 @@ class EngineLog {
             return false;
         }
         free_reads_.pop_back();
-        reads_[read] = {request.token, place->position, request.size};
+        reads_[read] = {request.token, place->position, request.size, request.published, request.topic};
         journal_->wake();
         return true;
     }
@@ -105,8 +105,7 @@ class EngineLog {
         if (free_reads_.size() == kReadMax || !journal_->next_body(reply)) return std::nullopt;
         const Read& read = reads_[reply.token];
         free_reads_.push_back(static_cast<std::uint32_t>(reply.token));
-        // Its time of publishing came with the record.
-        if (reply.readable) finish(read.log, reply.published, read.size, reply.topic);
+        if (reply.readable) finish(read.log, read.published, read.size, read.topic);
         writer_->settle(read.log, read.size, 0);
         return ReadDone{read.token, read.log, reply.readable};
     }
@@ -117,6 +116,8 @@ class EngineLog {
         std::uint64_t token = 0;
         LogPosition log;
         std::uint32_t size = 0;
+        Time published = 0;
+        TopicId topic = kNone;
     };
 
     std::byte* body_to_write(LogPosition position) { return const_cast<std::byte*>(writer_->body(position)); }

@@ -16,14 +16,20 @@ using protocol::WireReader;
 using protocol::WireWriter;
 using Answerer = std::function<bool()>;
 
-void set(std::vector<std::byte>& answer, const WireWriter& writer) {
-    answer.assign(writer.bytes().begin(), writer.bytes().end());
-}
+void set(std::vector<std::byte>& answer, WireWriter& writer) { answer = writer.take(); }
 
 WireWriter ok() {
     WireWriter writer;
     writer.put(static_cast<std::uint8_t>(Answer::ok));
     return writer;
+}
+
+template <class... Values>
+bool give(std::vector<std::byte>& answer, const Values&... values) {
+    WireWriter writer = ok();
+    (writer.put(values), ...);
+    set(answer, writer);
+    return true;
 }
 
 bool refuse(std::vector<std::byte>& answer, Answer why, std::string_view text) {
@@ -49,8 +55,7 @@ Answerer resolve(const RequestContext& context, WireReader& in, std::vector<std:
                             "queue of this engine",
                             name));
         }
-        set(answer, ok().put(topic).put(queue));
-        return true;
+        return give(answer, topic, queue);
     };
 }
 
@@ -65,8 +70,7 @@ Answerer open_publisher(const RequestContext& context, WireReader& in, std::vect
         const PublisherId publisher = d->pump().core().publisher(uid, name);
         const auto highest = d->pump().bind_publisher(session, publisher);
         if (!highest) return false;
-        set(answer, ok().put(publisher).put(*highest));
-        return true;
+        return give(answer, publisher, *highest);
     };
 }
 
@@ -79,8 +83,7 @@ Answerer subscribe(const RequestContext& context, WireReader& in, std::vector<st
         const auto subscribed =
             context.dispatcher->pump().subscribe(context.session, {kNone, target, max_backlog, filter});
         if (!subscribed) return refuse(answer, subscribed.error().answer, subscribed.error().text);
-        set(answer, ok().put(subscribed->subscription).put(subscribed->max_backlog));
-        return true;
+        return give(answer, subscribed->subscription, subscribed->max_backlog);
     };
 }
 
@@ -99,8 +102,7 @@ Answerer replace(const RequestContext& context, WireReader& in, std::vector<std:
         if ((given & 4) != 0) request.filter = &filter_view;
         const auto replaced = context.dispatcher->pump().replace(context.session, request);
         if (!replaced) return refuse(answer, replaced.error().answer, replaced.error().text);
-        set(answer, ok().put(replaced->subscription).put(replaced->max_backlog));
-        return true;
+        return give(answer, replaced->subscription, replaced->max_backlog);
     };
 }
 
@@ -109,8 +111,7 @@ Answerer unsubscribe(const RequestContext& context, WireReader& in, std::vector<
         if (!context.dispatcher->pump().unsubscribe(context.session, subscription)) {
             return refuse(answer, Answer::bad_request, "no such subscription of this session");
         }
-        set(answer, ok());
-        return true;
+        return give(answer);
     };
 }
 
@@ -121,8 +122,7 @@ Answerer name_of(const RequestContext& context, RequestKind kind, WireReader& in
         const std::string_view name =
             kind == RequestKind::topic_name ? core.topic_name(id) : core.queue_name(id);
         if (name.empty()) return refuse(answer, Answer::unknown, "there is nothing with this number");
-        set(answer, ok().put(name));
-        return true;
+        return give(answer, name);
     };
 }
 
@@ -151,17 +151,11 @@ Answerer query(const RequestContext& context, WireReader& in, std::vector<std::b
 }
 
 Answerer status(const RequestContext& context, std::vector<std::byte>& answer) {
-    return [make = context.status, &answer] {
-        set(answer, ok().put(make()));
-        return true;
-    };
+    return [make = context.status, &answer] { return give(answer, make()); };
 }
 
 Answerer leave(std::vector<std::byte>& answer) {
-    return [&answer] {
-        set(answer, ok());
-        return true;
-    };
+    return [&answer] { return give(answer); };
 }
 
 }  // namespace

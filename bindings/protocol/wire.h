@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace pinnace::protocol {
@@ -31,6 +32,7 @@ class WireWriter {
         return *this;
     }
     std::span<const std::byte> bytes() const { return bytes_; }
+    std::vector<std::byte> take() { return std::move(bytes_); }
 
  private:
     std::vector<std::byte> bytes_;
