@@ -39,6 +39,7 @@ std::expected<QueueId, Refusal> Core::define_queue(const QueueConfig& config) {
 }
 std::expected<void, Refusal> Core::finish_definitions() { return state_->finish_definitions(); }
 std::expected<void, std::string> Core::apply(const RecordView& record) { return state_->apply(record); }
+void Core::set_epoch(std::uint32_t epoch) { state_->options.epoch = epoch; }
 void Core::recovered(Time now, bool clean) { state_->recovered(now, clean); }
 
 void Core::advance(Time now) { state_->advance(now); }
@@ -88,6 +89,9 @@ std::uint64_t Core::highest_number(PublisherId publisher) const {
 }
 
 TopicId Core::resolve_topic(std::string_view name) { return state_->resolve_topic(name); }
+TopicId Core::publish_target(QueueId queue) const {
+    return queue < state_->queues.size() ? state_->queues[queue]->publish_target : kNone;
+}
 TopicId Core::find_topic(std::string_view name) const { return state_->find_topic(name); }
 QueueId Core::find_queue(std::string_view name) const { return state_->find_queue(name); }
 std::string_view Core::topic_name(TopicId topic) const { return state_->topics[topic].name; }

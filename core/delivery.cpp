@@ -258,6 +258,7 @@ Delivery Machine::delivery_of(const MessageState& state, Handle handle) const {
     delivery.lease = lease_id(state.lease);
     delivery.count = static_cast<std::uint32_t>(state.deliveries);
     delivery.handle = handle;
+    delivery.published = state.published;
     delivery.body = body_of(state);
     return delivery;
 }
@@ -274,6 +275,7 @@ bool Machine::release_barrier(Queue& queue) {
     delivery.topic = routes[state.route].topic;
     delivery.position = state.position;
     delivery.count = 1;
+    delivery.published = state.published;
     delivery.body = body_of(state);
     for (const std::uint32_t slot : queue.subscriptions) {
         delivery.client = subscriptions[slot].client;

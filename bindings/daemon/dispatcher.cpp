@@ -61,12 +61,6 @@ void Dispatcher::finish() {
     };
     wait_for_journal();
     pump_.stop();
-    RecordHeader stop;
-    stop.kind = static_cast<std::uint16_t>(RecordKind::stop);
-    stop.time = pump_.core().now();
-    log_.append(stop, {}, {});
-    log_.end_step(pump_.core().now());
-    log_.publish();
     wait_for_journal();
     commands_.apply_wanted();
     world_.tell_control();

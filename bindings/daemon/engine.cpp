@@ -41,8 +41,10 @@ class RecoverySink final : public journal::RecordSink {
     std::expected<void, std::string> record(const RecordView& record, journal::Place) override {
         switch (static_cast<RecordKind>(record.header.kind)) {
             case RecordKind::session:
-            case RecordKind::stop:
                 return former_.apply(record);
+            case RecordKind::stop:
+                if (auto applied = former_.apply(record); !applied) return applied;
+                return core_.apply(record);
             default:
                 return core_.apply(record);
         }

@@ -45,9 +45,9 @@ Answerer malformed(std::vector<std::byte>& answer) {
 
 Answerer resolve(const RequestContext& context, WireReader& in, std::vector<std::byte>& answer) {
     return [d = context.dispatcher, name = std::string(in.get_text()), &answer] {
-        const Core& core = d->pump().core();
+        Core& core = d->pump().core();
         const QueueId queue = core.find_queue(name);
-        const TopicId topic = queue == kNone ? core.find_topic(name) : core.publish_target(queue);
+        const TopicId topic = queue == kNone ? core.resolve_topic(name) : core.publish_target(queue);
         if (topic == kNone) {
             return refuse(
                 answer, Answer::unknown_topic,

@@ -21,20 +21,23 @@ class WireWriter {
     template <class T>
         requires std::is_integral_v<T>
     WireWriter& put(T value) {
-        const auto* data = reinterpret_cast<const std::byte*>(&value);
-        bytes_.insert(bytes_.end(), data, data + sizeof value);
-        return *this;
+        return append(&value, sizeof value);
     }
     WireWriter& put(std::string_view text) {
         put(static_cast<std::uint32_t>(text.size()));
-        const auto* data = reinterpret_cast<const std::byte*>(text.data());
-        bytes_.insert(bytes_.end(), data, data + text.size());
-        return *this;
+        return append(text.data(), text.size());
     }
     std::span<const std::byte> bytes() const { return bytes_; }
     std::vector<std::byte> take() { return std::move(bytes_); }
 
  private:
+    WireWriter& append(const void* data, std::size_t size) {
+        const std::size_t at = bytes_.size();
+        bytes_.resize(at + size);
+        if (size != 0) std::memcpy(bytes_.data() + at, data, size);
+        return *this;
+    }
+
     std::vector<std::byte> bytes_;
 };
 
