@@ -284,7 +284,8 @@ bool Pump<Port, Log, Out>::deliver(const Delivery& delivery) {
     --s.ring_free;
     progress_ = true;
     const bool resident = log_.resident(delivery.body.log, delivery.body.size);
-    if (resident && subscription(delivery.subscription, id).pending.empty()) {
+    const Subscription& to = subscription(delivery.subscription, id);
+    if (resident && to.pending.empty()) {
         s.port->deliver(delivery, false);
         out_.touched(id);
         return true;
