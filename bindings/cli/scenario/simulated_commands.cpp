@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// SimulatedWorld: publishes, verbs and questions.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "bindings/cli/scenario/body_filter.h"
+#include "bindings/cli/scenario/simulated_world.h"
+
+namespace pinnace::scenario {
+namespace {
+
+std::unexpected<Fault> refused(std::string text) {
+    return std::unexpected(Fault{Fault::Kind::refused, std::move(text), 0});
+}
+
+std::string reasons_in_words(std::uint8_t reasons) {
+    struct Name {
+        Reason bit;
+        std::string_view text;
+    };
+    static constexpr Name kNames[] = {{kTimeLimit, "time_limit"},
+                                      {kMaxCancels, "max_cancels"},
+                                      {kMaxDeliveries, "max_deliveries"},
+                                      {kForcedExpire, "forced_expire"}};
+    std::string text;
+    for (const Name& name : kNames) {
+        if ((reasons & name.bit) == 0) continue;
+        if (!text.empty()) text += ',';
+        text += name.text;
+    }
+    return text;
+}
+
+}  // namespace
+
+std::vector<PublishMessage> SimulatedWorld::messages_of(const Publish& command) {
+    std::vector<PublishMessage> messages;
+    const TopicId topic = core_->resolve_topic(command.topic);
+    for (const NewMessage& from : command.messages) {
+        const LogPosition log = keep_body(std::as_bytes(std::span(from.body)));
+        const auto* data = reinterpret_cast<const std::byte*>(from.body.data());
+        PublishMessage message;
+        message.topic = topic;
+        message.body = {log, static_cast<std::uint32_t>(from.body.size()), data};
+        message.expiration = from.expiration.value_or(-1);
+        message.delay = from.delay.value_or(-1);
+        if (from.group) message.group = *from.group;
+        if (from.dedup) message.dedup = *from.dedup;
+        messages.push_back(message);
+    }
+    return messages;
+}
+
+Outcome<std::vector<Published>> SimulatedWorld::publish(const Publish& command) {
+    const std::vector<PublishMessage> messages = messages_of(command);
+    PublishRequest request;
+    request.messages = messages;
+    if (core_->find_queue(command.topic) != kNone) request.to_queue = command.topic;
+    if (!command.from.empty()) {
+        request.publisher = core_->publisher(uid({}), command.from);
+        request.number = command.number;
+        request.previous = kNoPrevious;
+    }
+    std::vector<PublishResult> results(messages.size());
+    core_->publish(request, results);
+    if (auto settled = settle(); !settled) return std::unexpected(settled.error());
+    std::vector<Published> published;
+    for (const PublishResult& result : results) {
+        if (result.answer != Answer::ok && result.answer != Answer::duplicate) {
+            return refused(std::string(to_text(result.answer)));
+        }
+        published.push_back({result.answer == Answer::duplicate, id_of(result.position)});
+    }
+    return published;
+}
+
+Outcome<QueueId> SimulatedWorld::queue(std::string_view name) const {
+    const QueueId id = core_->find_queue(name);
+    if (id == kNone) return refused(fmt::format("unknown_topic: no queue is named `{}`", name));
+    return id;
+}
+
+// The queue of a verb whose subscription never had the message: the one that it subscribed to or, if that
+// is a pattern, the one that delivered the message to somebody.
+Outcome<QueueId> SimulatedWorld::queue_for_verb(const std::string& name, MessageId id) const {
+    const auto subscription = subscriptions_.find(name);
+    if (subscription == subscriptions_.end())
+        return refused(fmt::format("no subscription is named `{}`", name));
+    const QueueId by_name = core_->find_queue(subscription->second.target);
+    if (by_name != kNone) return by_name;
+    const auto last = last_queue_of_.find(id);
+    if (last != last_queue_of_.end()) return last->second;
+    return refused(fmt::format("`{}` has subscribed to several queues: which one is meant?", name));
+}
+
+Outcome<std::vector<Answer>> SimulatedWorld::verbs(const Verbs& command,
+                                                   std::span<const VerbTarget> targets) {
+    const auto subscription = subscriptions_.find(command.name);
+    const ClientId caller =
+        client(subscription == subscriptions_.end() ? command.name : subscription->second.client);
+    std::vector<VerbRequest> requests;
+    for (const VerbTarget& target : targets) {
+        VerbRequest request;
+        request.verb = command.verb;
+        request.client = caller;
+        request.period = command.period;
+        if (target.tag) {
+            request.queue = target.tag->queue;
+            request.position = target.tag->position;
+            request.lease = target.tag->lease;
+            request.handle = target.tag->handle;
+        } else {
+            const auto queue = queue_for_verb(command.name, target.id);
+            if (!queue) return std::unexpected(queue.error());
+            const auto moved = moved_to_.find({std::string(core_->queue_name(*queue)), target.id});
+            request.queue = *queue;
+            request.position = moved == moved_to_.end() ? target.id : moved->second;
+        }
+        requests.push_back(request);
+    }
+    std::vector<Answer> answers(requests.size());
+    core_->verbs(requests, answers);
+    if (auto settled = settle(); !settled) return std::unexpected(settled.error());
+    return answers;
+}
+
+Outcome<std::vector<Received>> SimulatedWorld::query(const Query& command) {
+    const auto id = queue(command.target);
+    if (!id) return std::unexpected(id.error());
+    auto filter = std::optional<std::expected<BodyFilter, std::string>>();
+    if (command.where) filter.emplace(BodyFilter::compile(*command.where));
+    if (filter && !*filter) return refused(fmt::format("bad_filter: {}", filter->error()));
+    std::vector<Received> messages;
+    core_->query(*id, [&](const QueuedMessage& message) {
+        const auto body = body_of(message);
+        expr::MessageFacts facts;
+        facts.topic = core_->topic_name(message.topic);
+        facts.size = body.size();
+        facts.now_ns = now_;
+        if (filter && !(*filter)->matches(body, facts)) return true;
+        messages.push_back({.id = id_of(message.position),
+                            .count = 0,
+                            .body = {reinterpret_cast<const char*>(body.data()), body.size()},
+                            .is_row = false,
+                            .tag = {*id, message.position, 0, kNone}});
+        return true;
+    });
+    return messages;
+}
+
+Outcome<QueueStatus> SimulatedWorld::status(std::string_view name) {
+    const auto id = queue(name);
+    if (!id) return std::unexpected(id.error());
+    return core_->status(*id);
+}
+
+Outcome<std::vector<ExpiredMessage>> SimulatedWorld::expired(std::string_view name) {
+    const auto id = queue(name);
+    if (!id) return std::unexpected(id.error());
+    std::vector<ExpiredMessage> messages;
+    for (const Expired& event : std::exchange(expired_[*id], {})) {
+        messages.push_back({id_of(event.position), reasons_in_words(event.reasons)});
+    }
+    return messages;
+}
+
+// --- What the core does not do yet
+
+Outcome<Published> SimulatedWorld::publish_delta(const DeltaPublish&) {
+    return unsupported("delta publishes");
+}
+Outcome<std::uint64_t> SimulatedWorld::erase(const Delete&) { return unsupported("deletes by filter"); }
+Outcome<std::uint64_t> SimulatedWorld::acknowledge_where(const AcknowledgeWhere&) {
+    return unsupported("acknowledgments by filter");
+}
+Outcome<std::vector<Received>> SimulatedWorld::receive(const Receive&) { return unsupported("pulls"); }
+Outcome<std::vector<std::string>> SimulatedWorld::rows(const Rows&) { return unsupported("views"); }
+Outcome<std::uint64_t> SimulatedWorld::redrive(const Redrive&) { return unsupported("redrive"); }
+Outcome<std::uint64_t> SimulatedWorld::purge(std::string_view) { return unsupported("purge"); }
+
+}  // namespace pinnace::scenario
