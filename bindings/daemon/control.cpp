@@ -93,7 +93,7 @@ void Control::run() {
                     on_listener();
                     break;
                 case Watched::bell:
-                    on_dispatcher();
+                    on_bell();
                     break;
                 case Watched::handshake:
                     on_handshake(static_cast<int>(which));
@@ -243,9 +243,13 @@ void Control::end(Session& s, bool cursor_believed) {
         {});
 }
 
-void Control::on_dispatcher() {
+void Control::on_bell() {
     std::uint64_t rung = 0;
     [[maybe_unused]] const ssize_t taken = read(bell_.get(), &rung, sizeof rung);
+    serve_dispatcher();
+}
+
+void Control::serve_dispatcher() {
     dispatcher_.commands().finish_done();
     while (!backlog_.empty() && dispatcher_.commands().post(backlog_.front())) {
         backlog_.erase(backlog_.begin());
@@ -296,6 +300,7 @@ void Control::destroy(std::uint64_t id) {
 }
 
 void Control::tick() {
+    serve_dispatcher();  // it may have come while it could not ring
     const std::int64_t now = shm::monotonic_ns();
     std::erase_if(handshakes_, [&](const auto& entry) {
         if (now < entry.second.deadline_ns) return false;

@@ -87,7 +87,8 @@ class Control {
     void on_listener();
     void on_handshake(int fd);
     void on_session(std::uint64_t id, std::uint32_t events);
-    void on_dispatcher();
+    void on_bell();
+    void serve_dispatcher();
     void admit(std::unique_ptr<shm::ServerSession> session);
     void read_requests(Session& session);
     void check_life(Session& session, bool hung_up);

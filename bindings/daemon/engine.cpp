@@ -333,6 +333,13 @@ void Engine::set_clock(Time now) {
     settle();
 }
 
+void Engine::run_in_dispatcher(std::function<void()> task) {
+    parts_->in_dispatcher([&task] {
+        task();
+        return true;
+    });
+}
+
 void Engine::settle() {
     Dispatcher& dispatcher = *parts_->dispatcher;
     // Twice: what a command of the first pass set off is settled by the second.
