@@ -295,8 +295,8 @@ Outcome<void> SimulatedWorld::subscribe(const Subscribe& command, std::optional<
 Outcome<void> SimulatedWorld::replace(const Replace& command) {
     const auto subscription = live_subscription(command.name);
     if (!subscription) return std::unexpected(subscription.error());
-    const std::string_view target = command.target.value_or("");
-    const std::string_view filter = command.filter.value_or("");
+    const std::string_view target = command.target ? std::string_view(*command.target) : "";
+    const std::string_view filter = command.filter ? std::string_view(*command.filter) : "";
     const std::uint64_t max_backlog = command.max_backlog.value_or(0);
     const ReplaceRequest request{(*subscription)->id, command.target ? &target : nullptr,
                                  command.filter ? &filter : nullptr,

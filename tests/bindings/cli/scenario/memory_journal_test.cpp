@@ -65,7 +65,7 @@ TEST(MemoryJournal, WhatWasNotFlushedIsLostWithTheLife) {
 
 TEST(MemoryJournal, AcknowledgmentsComeBackAsRuns) {
     MemoryJournal journal;
-    for (const Position position : {1, 2, 3, 7}) {
+    for (const Position position : {1u, 2u, 3u, 7u}) {
         journal.append(header(RecordKind::remove, position), {}, {});
     }
     journal.flush(1);
