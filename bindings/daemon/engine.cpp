@@ -74,16 +74,15 @@ const char* to_text(shm::WaitMode mode) {
 }
 
 shm::AreaGeometry area(std::uint64_t size, std::uint64_t slot_size) {
-    return {slot_size, std::bit_ceil(std::max<std::uint64_t>(size / slot_size, 2))};
+    return {slot_size, std::bit_ceil(std::max<std::uint64_t>((size + slot_size - 1) / slot_size, 2))};
 }
 
 shm::LogGeometry log_geometry(const EngineOptions& options) {
     shm::LogGeometry geometry = shm::default_log_geometry(options.message_size_max);
+    const std::uint64_t message = options.message_size_max + shm::kLogHeaderSize + shm::kLogFrameAlignment;
     geometry.small = area(options.log_small_size, geometry.small.slot_size);
-    geometry.large =
-        area(std::max(options.log_large_size, geometry.large.data_size()), geometry.large.slot_size);
-    geometry.reread =
-        area(std::max(options.log_reread_size, geometry.reread.data_size()), geometry.reread.slot_size);
+    geometry.large = area(std::max(options.log_large_size, 4 * message), geometry.large.slot_size);
+    geometry.reread = area(std::max(options.log_reread_size, 2 * message), geometry.reread.slot_size);
     return geometry;
 }
 

@@ -28,6 +28,7 @@ struct Options {
     std::string wait = "auto";
     std::string message_size_max;
     std::string segment_size;
+    std::string log_size;
     bool no_io_uring = false;
     bool no_pin = false;
 };
@@ -69,6 +70,12 @@ EngineOptions engine_options(const Options& options) {
     const std::uint64_t least =
         std::max<std::uint64_t>(engine.segment_size, std::uint64_t{engine.message_size_max} * 4 + (1u << 20));
     engine.segment_size = size_option("--segment-size", options.segment_size, least, std::uint64_t{1} << 32);
+    engine.log_small_size =
+        size_option("--log-size", options.log_size, engine.log_small_size, std::uint64_t{1} << 40);
+    if (!options.log_size.empty()) {
+        engine.log_large_size = 2 * engine.log_small_size;
+        engine.log_reread_size = engine.log_small_size;
+    }
     engine.io_uring = !options.no_io_uring;
     engine.pin = !options.no_pin;
     engine.log_line = [](std::string_view line) { fmt::print(stderr, "pinnace: {}\n", line); };
@@ -140,6 +147,9 @@ std::function<int()> declare(CLI::App& app) {
     app.add_option("--message-size-max", options->message_size_max, "limit of one publish [16MiB]")
         ->type_name("SIZE");
     app.add_option("--segment-size", options->segment_size, "of the journal's files [256MiB]")
+        ->type_name("SIZE");
+    app.add_option("--log-size", options->log_size,
+                   "memory for bodies up to 32 KiB; three times as much for the others [64MiB]")
         ->type_name("SIZE");
     app.add_flag("--no-io-uring", options->no_io_uring, "writes the journal by pwritev2");
     app.add_flag("--no-pin", options->no_pin, "pins no thread that was not given a core");

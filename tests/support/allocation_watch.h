@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts what watched threads ask of the heap. Link allocation_watch.cpp, which replaces operator new; under a sanitizer,
-// which replaces it itself, nothing is counted and kAllocationsAreCounted is false.
+// Counts what watched threads ask of the heap. Link allocation_watch.cpp, which replaces operator new; under
+// a sanitizer, which replaces it itself, nothing is counted and kAllocationsAreCounted is false.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fake ports for the pump: a client's rings, the log and the journal, and the outside as plain containers. Tests write what
-// a client would write, run turns, and look at what came out.
+// Fake ports for the pump: a client's rings, the log and the journal, and the outside as plain containers.
+// Tests write what a client would write, run turns, and look at what came out.
 #pragma once
 
 #include <cstring>
