@@ -50,7 +50,9 @@ class RecordingEffects final : public Effects {
         }
         return !cold;
     }
-    void expired(const Expired& event) override { expirations.push_back(event); }
+    void expired(const Expired& event) override {
+        if (keep_all) expirations.push_back(event);
+    }
     void subscription_ended(SubscriptionId subscription, std::string_view why) override {
         ended.emplace_back(subscription, why);
     }
