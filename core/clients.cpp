@@ -49,11 +49,25 @@ std::expected<Subscribed, RequestError> Machine::subscribe(const SubscribeReques
     std::vector<TopicId> over_topics;
     if (auto found = find_targets(request.target, over, over_topics); !found)
         return std::unexpected(found.error());
-    if (auto good = check_filter(request.filter); !good) return std::unexpected(good.error());
+    if (auto good = check_filter(request.filter, over); !good) return std::unexpected(good.error());
+    const std::uint32_t slot = new_subscription(request.client);
+    if (slot == kNone) return std::unexpected(RequestError{Answer::bad_request, "too many subscriptions"});
+    Subscription& subscription = subscriptions[slot];
+    subscription.target = request.target;
+    subscription.filter = request.filter;
+    subscription.max_backlog = request.max_backlog;
+    subscription.topics = over_topics;
+    join(slot, over);
+    const Subscribed result{slot, subscription.limit};
+    settle();
+    return result;
+}
+
+// kNone: there are too many.
+std::uint32_t Machine::new_subscription(ClientId client) {
     std::uint32_t slot = static_cast<std::uint32_t>(subscriptions.size());
     if (free_subscriptions.empty()) {
-        if (slot > kSlotMask)
-            return std::unexpected(RequestError{Answer::bad_request, "too many subscriptions"});
+        if (slot > kSlotMask) return kNone;
         subscriptions.emplace_back().holder_id = slot;
     } else {
         slot = free_subscriptions.back();
@@ -62,18 +76,10 @@ std::expected<Subscribed, RequestError> Machine::subscribe(const SubscribeReques
         subscriptions[slot] = Subscription{};
         subscriptions[slot].holder_id = holder_id;
     }
-    Subscription& subscription = subscriptions[slot];
-    subscription.client = request.client;
-    subscription.order = next_order++;
-    subscription.target = request.target;
-    subscription.filter = request.filter;
-    subscription.max_backlog = request.max_backlog;
-    subscription.topics = over_topics;
-    clients[request.client].subscriptions.push_back(slot);
-    join(slot, over);
-    const Subscribed result{slot, subscription.limit};
-    settle();
-    return result;
+    subscriptions[slot].client = client;
+    subscriptions[slot].order = next_order++;
+    clients[client].subscriptions.push_back(slot);
+    return slot;
 }
 
 // R1: it keeps its place in the order, its leases and its outstanding count.
@@ -86,7 +92,7 @@ std::expected<Subscribed, RequestError> Machine::replace(const ReplaceRequest& r
     std::vector<QueueId> over;
     std::vector<TopicId> over_topics;
     if (auto found = find_targets(target, over, over_topics); !found) return std::unexpected(found.error());
-    if (auto good = check_filter(filter); !good) return std::unexpected(good.error());
+    if (auto good = check_filter(filter, over); !good) return std::unexpected(good.error());
     part(slot);
     Subscription& subscription = subscriptions[slot];
     subscription.target = target;
@@ -117,14 +123,20 @@ void Machine::break_leases(std::span<const std::uint32_t> slots, std::span<const
     }
     std::ranges::sort(untaken_handles);
     std::vector<Handle> handles;
-    for (const std::uint32_t slot : slots)
-        for (Handle at = subscriptions[slot].leases_head; at != kNone; at = states[at].link_b)
-            handles.push_back(at);
+    for (const std::uint32_t slot : slots) {
+        const Subscription& subscription = subscriptions[slot];
+        for (Handle at = subscription.leases_head; at != kNone; at = states[at].link_b) handles.push_back(at);
+        for (std::uint32_t group = subscription.groups_head; group != kNone; group = groups[group].held_next)
+            for (Handle at = groups[group].head;
+                 at != kNone && states[at].position <= groups[group].leased_until; at = states[at].link_b)
+                if (is_leased(states[at].stage())) handles.push_back(at);
+    }
     std::ranges::sort(handles, [&](Handle a, Handle b) {
         const QueueId queue_a = routes[states[a].route].queue;
         const QueueId queue_b = routes[states[b].route].queue;
         return queue_a != queue_b ? queue_a < queue_b : states[a].position < states[b].position;
     });
+    breaking = true;
     for (const Handle handle : handles) {
         Queue& queue = queue_of(states[handle]);
         const bool handed = states[handle].stage() != Stage::handing && !states[handle].cold;
@@ -136,11 +148,18 @@ void Machine::break_leases(std::span<const std::uint32_t> slots, std::span<const
             give_back(queue, handle, false);
         }
     }
+    breaking = false;
 }
 
 void Machine::free_subscription(std::uint32_t slot) {
     part(slot);
-    subscriptions[slot].client = kNone;
+    Subscription& subscription = subscriptions[slot];
+    if (subscription.pull_filter != 0) {
+        Queue& queue = *queues[subscription.pull_queue];
+        --queue.filters[subscription.pull_filter].pulls;
+        drop_filter_slot(queue, subscription.pull_filter);
+    }
+    subscription.client = kNone;
     free_subscriptions.push_back(slot);
 }
 
@@ -183,6 +202,12 @@ void Machine::join(std::uint32_t slot, std::span<const QueueId> over) {
     };
     subscription.limit = limit_of(subscription.max_backlog, over);
     subscription.room = false;
+    subscription.topic_filter.reset();
+    if (over.empty() && !subscription.filter.empty()) {
+        const std::uint32_t type = evaluator.type(topics[subscription.topics.front()].message_type);
+        if (auto compiled = evaluator.compile(subscription.filter, type, "filter", 0); compiled)
+            subscription.topic_filter.emplace(std::move(*compiled));
+    }
     for (const QueueId id : over) {
         Queue& queue = *queues[id];
         const std::uint32_t filter = filter_slot(queue, subscription.filter);

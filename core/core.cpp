@@ -80,6 +80,12 @@ std::optional<Time> Core::visible(const Delivery& delivery, LogPosition log) {
 std::optional<Delivery> Core::current_delivery(const VerbRequest& request) const {
     return state_->current_delivery(request);
 }
+std::expected<Pulled, RequestError> Core::pull(const PullRequest& request) { return state_->pull(request); }
+std::expected<std::uint64_t, RequestError> Core::verbs_where(const VerbWhereRequest& request) {
+    return state_->verbs_where(request);
+}
+std::uint64_t Core::purge(QueueId queue) { return state_->purge(queue); }
+std::uint64_t Core::redrive(QueueId from, QueueId to) { return state_->redrive(from, to); }
 void Core::unreadable(const Delivery& delivery) { state_->unreadable(delivery); }
 void Core::stop() { state_->stop(); }
 
@@ -124,8 +130,8 @@ void Core::query(QueueId id, const std::function<bool(const QueuedMessage&)>& vi
     queue.directory.for_each(machine.blocks, [&](Handle handle) {
         const MessageState& message = machine.states[handle];
         const Stage stage = message.stage();
-        const bool due = message.extra == kNone || machine.extras[message.extra].due <= machine.now;
-        if (is_available(stage) || (stage == Stage::barrier && due)) found.push_back(handle);
+        const bool waits = stage == Stage::barrier || stage == Stage::grouped;
+        if (is_available(stage) || (waits && machine.is_due(message))) found.push_back(handle);
         return true;
     });
     const auto key = [&](Handle handle) {

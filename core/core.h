@@ -105,6 +105,29 @@ struct ReplaceRequest {
     const std::uint64_t* max_backlog = nullptr;
 };
 
+// One pull (PL1). The leases belong to `subscription`, or if that is kNone to one of the client's own that takes
+// nothing by itself; the answer names it.
+struct PullRequest {
+    ClientId client = kNone;
+    SubscriptionId subscription = kNone;
+    std::string_view queue;
+    std::uint32_t count_max = 1;
+    std::string_view filter;  // for a pull without a subscription, which brings its own
+};
+
+struct Pulled {
+    SubscriptionId subscription = kNone;
+    std::uint32_t count = 0;  // deliveries made; 0: nothing was there, ask again
+};
+
+// A verb by filter (L4): acknowledge or expire all messages of the queue that match.
+struct VerbWhereRequest {
+    Verb verb = Verb::acknowledge;
+    ClientId client = kNone;
+    QueueId queue = kNone;
+    std::string_view filter;
+};
+
 // A delivery that its client never took out of its ring (L11), as the descriptor names it.
 struct Untaken {
     QueueId queue = kNone;
@@ -133,7 +156,8 @@ struct CoreOptions {
     std::uint32_t epoch = 1;  // of this life of the engine, for LeaseId; grows with each start
     std::uint32_t ring_entry_count = 65'536;  // a subscription's limit is clipped to it (D4)
     std::uint32_t position_reserve = 1u << 20;
-    std::uint32_t message_count_hint = 0;  // states to have room for before the first command
+    std::uint64_t dedup_count_max = 16u << 20;  // ids that a queue keeps; beyond it publishes wait (U4)
+    std::uint32_t message_count_hint = 0;       // states to have room for before the first command
     // True: a queue's topics must be covered by define_topic (T3: a configuration file); false: a queue
     // covers its own (a queue of the command line or of a scenario).
     bool topics_must_be_covered = false;
@@ -203,6 +227,13 @@ class Core {
     void unreadable(const Delivery& delivery);
     // Orderly stop: emits the last records (exact hand-over of at-most-once queues). No command may follow.
     void stop();
+
+    std::expected<Pulled, RequestError> pull(const PullRequest& request);
+    // Answers how many messages it was done to.
+    std::expected<std::uint64_t, RequestError> verbs_where(const VerbWhereRequest& request);
+    // A5, A4: how many messages were removed, or moved.
+    std::uint64_t purge(QueueId queue);
+    std::uint64_t redrive(QueueId from, QueueId to);
 
     // The publisher of this user and name; new ones get an id and a record (T7).
     PublisherId publisher(std::uint32_t uid, std::string_view name);

@@ -55,6 +55,7 @@ std::expected<QueueId, Refusal> Machine::define_queue(const QueueConfig& config)
                                                  ": " + pattern.error());
         queue->patterns.push_back(std::move(*pattern));
     }
+    if (auto good = compile_expressions(*queue); !good) return std::unexpected(good.error());
     queue->filters.emplace_back().used = true;
     queue->classes.emplace_back().used = true;
     queue->filters[0].classes.push_back(0);
@@ -73,6 +74,65 @@ void Machine::cover_topics(const Queue& queue) {
             covered.emplace_back(std::move(*pattern), queue.config.message_type);
         }
     }
+}
+
+// Q2: each expression of the queue, by its element.
+std::expected<void, Refusal> Machine::compile_expressions(Queue& queue) {
+    const QueueConfig& config = queue.config;
+    queue.type = evaluator.type(config.message_type);
+    struct Element {
+        const char* name;
+        const std::string& text;
+        std::optional<expr::Expression>& to;
+    };
+    const Element elements[] = {{"Filter", config.filter, queue.filter},
+                                {"Priority", config.priority, queue.priority},
+                                {"BarrierExpression", config.barrier_expression, queue.barrier},
+                                {"GroupKey", config.group_key, queue.group_key}};
+    for (const Element& element : elements) {
+        if (element.text.empty()) continue;
+        auto compiled = evaluator.compile(element.text, queue.type, element.name, expr::kChangingFunctions);
+        if (!compiled)
+            return refuse(element.name,
+                          std::string(element.name) + ": queue " + config.name + ": " + compiled.error());
+        element.to.emplace(std::move(*compiled));
+    }
+    note_filters(queue);
+    queue.plain = !queue.evaluates && !queue.fifo && config.dedup_window == 0 && config.delay == 0 &&
+                  config.expiration == kNever;
+    return {};
+}
+
+// A3, F6: dead-letter queues are there, make no cycle, and are fifo where they must be.
+std::expected<void, Refusal> Machine::check_dead_letters(const Queue& queue) const {
+    const QueueConfig& config = queue.config;
+    if (config.dead_letter_queue.empty()) return {};
+    const std::string start = "DeadLetterQueue: queue " + config.name + ": ";
+    const QueueId dead = find_queue(config.dead_letter_queue);
+    if (dead == kNone)
+        return refuse("DeadLetterQueue", start + "there is no queue named " + config.dead_letter_queue);
+    if (queue.fifo && !queues[dead]->fifo)
+        return refuse("DeadLetterQueue",
+                      start + config.dead_letter_queue + " must be fifo too (Type=fifo), as this queue is");
+    if (!queue.fifo && queues[dead]->fifo && queues[dead]->config.group_key.empty())
+        return refuse("DeadLetterQueue", start + config.dead_letter_queue +
+                                             " is fifo and needs a GroupKey, since this queue is not fifo");
+    // A dead letter enters every queue over the topic; from each of them it may go on.
+    std::vector<QueueId> reached;
+    const auto reach = [&](QueueId from) {
+        const QueueId to = find_queue(queues[from]->config.dead_letter_queue);
+        if (to == kNone) return;
+        for (const TopicRoute& route : topics[queues[to]->publish_target].routes)
+            if (std::ranges::find(reached, route.queue) == reached.end()) reached.push_back(route.queue);
+    };
+    reach(queue.id);
+    for (std::size_t index = 0; index < reached.size(); ++index) {
+        if (reached[index] == queue.id)
+            return refuse("DeadLetterQueue", start + "its dead letters come back to it through " +
+                                                 config.dead_letter_queue + "; break the cycle");
+        reach(reached[index]);
+    }
+    return {};
 }
 
 std::expected<void, Refusal> Machine::finish_definitions() {
@@ -111,6 +171,8 @@ std::expected<void, Refusal> Machine::finish_definitions() {
     // Routes follow the order of definition of the queues, in each topic.
     for (TopicId topic = 0; topic < topics.size(); ++topic)
         for (const auto& queue : queues) add_route(topic, queue->id);
+    for (const auto& queue : queues)
+        if (auto good = check_dead_letters(*queue); !good) return good;
     defining = false;
     return {};
 }

@@ -22,6 +22,7 @@ void Machine::settle() {
         }
         std::erase_if(dirty_queues, [&](QueueId id) { return !queues[id]->dirty; });
     }
+    ++instant;
 }
 
 void Machine::mark_queue(Queue& queue) {
@@ -45,6 +46,7 @@ void Machine::mark_all(Queue& queue) {
 }
 
 void Machine::dispatch(Queue& queue) {
+    if (queue.fifo) return dispatch_groups(queue);
     for (;;) {
         if (queue.leased >= queue.config.max_backlog) break;  // D5; the classes stay dirty
         std::uint32_t match_class = 0;
@@ -130,27 +132,33 @@ std::uint32_t Machine::choose(const Queue& queue, const MatchClass& match) const
 }
 
 // Gives an available message to a subscription.
-void Machine::lease(Queue& queue, Handle handle, std::uint32_t slot) {
+void Machine::lease(Queue& queue, Handle handle, std::uint32_t slot, bool pulled) {
     MessageState& state = states[handle];
     Subscription& subscription = subscriptions[slot];
-    take_available(queue, handle);
+    if (!queue.fifo) take_available(queue, handle);
     if (state.timed) wheel.erase(states, handle);
+    if (state.extra != kNone) extras[state.extra].due = 0;
     if (queue.at_most_once) {
-        if (!state.handed_over) queue.handed = std::max<std::uint64_t>(queue.handed, state.lease);
+        if (!state.handed_over && !queue.exact)
+            queue.handed = std::max<std::uint64_t>(queue.handed, state.lease);
         state.handed_over = 1;
         ++queue.outstanding;
     }
     if (state.deliveries < kDeliveriesMax) state.deliveries = (state.deliveries + 1) & kDeliveriesMax;
     state.lease = ++lease_counter & ((std::uint64_t{1} << 40) - 1);
     state.holder = subscription.holder_id;
-    state.link_a = subscription.leases_tail;
-    state.link_b = kNone;
-    (subscription.leases_tail == kNone ? subscription.leases_head : states[subscription.leases_tail].link_b) =
-        handle;
-    subscription.leases_tail = handle;
+    if (queue.fifo) {
+        hold_group(queue, handle, slot);
+    } else {
+        state.link_a = subscription.leases_tail;
+        state.link_b = kNone;
+        (subscription.leases_tail == kNone ? subscription.leases_head
+                                           : states[subscription.leases_tail].link_b) = handle;
+        subscription.leases_tail = handle;
+    }
     ++subscription.outstanding;
     ++queue.leased;
-    queue.last_served = subscription.order;
+    if (!pulled) queue.last_served = subscription.order;
     ++clients[subscription.client].ring_reserved;
 
     RecordIndex index = 0;
@@ -269,7 +277,7 @@ bool Machine::release_barrier(Queue& queue) {
     if (handle == kNone || queue.directory.first(blocks) != handle || queue.subscriptions.empty())
         return false;
     MessageState& state = states[handle];
-    if (state.extra != kNone && extras[state.extra].due > now) return false;
+    if (!is_due(state)) return false;
     Delivery delivery;
     delivery.queue = queue.id;
     delivery.topic = routes[state.route].topic;
@@ -278,6 +286,7 @@ bool Machine::release_barrier(Queue& queue) {
     delivery.published = state.published;
     delivery.body = body_of(state);
     for (const std::uint32_t slot : queue.subscriptions) {
+        if (!matches_slot(queue, state, filter_of(subscriptions[slot], queue.id))) continue;
         delivery.client = subscriptions[slot].client;
         delivery.subscription = slot;
         effects.deliver(delivery);

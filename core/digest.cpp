@@ -42,14 +42,25 @@ std::uint64_t Machine::durable_digest() const {
             const Lane& lane = lanes[state.lane];
             digest.add(lane.priority);
             digest.add(lane.numbered);
-            const MessageExtra none{
-                .expiry = kNever, .due = 0, .period = 0, .cancels = 0, .group = 0, .origin = 0};
+            const MessageExtra none{.expiry = kNever, .due = 0, .origin = 0, .cancels = 0, .group = kNone};
             const MessageExtra& extra = state.extra == kNone ? none : extras[state.extra];
-            digest.add(static_cast<std::uint64_t>(extra.due));
+            digest.add(
+                static_cast<std::uint64_t>(extra.due > now && !is_leased(state.stage()) ? extra.due : 0));
+            if (extra.group != kNone) {
+                char buffer[128];
+                digest.add(GroupTable::id_of(groups[extra.group], group_texts, buffer));
+            }
             digest.add(extra.origin);
             if (queue->limits) digest.add(state.deliveries);
             if (queue->limits) digest.add(extra.cancels);
             return true;
+        });
+    }
+    for (const auto& queue : queues) {
+        queue->dedup.for_each([&](const DedupTable::Entry& entry) {
+            if (now - entry.time >= queue->config.dedup_window) return;
+            digest.add(entry.position);
+            digest.add(static_cast<std::uint64_t>(entry.time));
         });
     }
     publishers.for_each([&](std::uint32_t uid, std::string_view name, std::uint64_t highest) {
@@ -61,7 +72,10 @@ std::uint64_t Machine::durable_digest() const {
 }
 
 std::size_t Machine::state_byte_count() const {
-    return states.byte_count() + extras.byte_count() + blocks.byte_count() + lanes.byte_count();
+    std::size_t group_table_bytes = 0;
+    for (const auto& queue : queues) group_table_bytes += queue->groups.byte_count();
+    return states.byte_count() + extras.byte_count() + blocks.byte_count() + lanes.byte_count() +
+           groups.byte_count() + group_texts.byte_count() + group_table_bytes;
 }
 
 }  // namespace pinnace

@@ -60,6 +60,11 @@ class Effects {
     // The core ended a subscription by itself (B2: it let too many barriers wait).
     virtual void subscription_ended(SubscriptionId subscription, std::string_view why) = 0;
 
+    // The bytes of a queued message's body, for an expression that comes later than the message (D12); valid until
+    // the next call. `position` is that of the record which has the body. Null: it cannot be read, and all its
+    // fields are NULL.
+    virtual const std::byte* body(Position /*position*/, const BodyRef& /*body*/) { return nullptr; }
+
  protected:
     ~Effects() = default;
 };

@@ -22,14 +22,18 @@ RecordIndex Machine::record(RecordKind kind, std::uint32_t subject, Position pos
 void Machine::unlease(Queue& queue, Handle handle) {
     MessageState& state = states[handle];
     Subscription& subscription = *holder_of(state);
-    (state.link_a == kNone ? subscription.leases_head : states[state.link_a].link_b) = state.link_b;
-    (state.link_b == kNone ? subscription.leases_tail : states[state.link_b].link_a) = state.link_a;
+    if (queue.fifo) {
+        release_group(extras[state.extra].group);
+    } else {
+        (state.link_a == kNone ? subscription.leases_head : states[state.link_a].link_b) = state.link_b;
+        (state.link_b == kNone ? subscription.leases_tail : states[state.link_b].link_a) = state.link_a;
+    }
     --subscription.outstanding;
     if (queue.leased-- == queue.config.max_backlog) mark_queue(queue);
     if (queue.at_most_once) --queue.outstanding;
     if (state.timed) wheel.erase(states, handle);
     if (state.stage() == Stage::handing) --clients[subscription.client].ring_reserved;
-    if (state.extra != kNone) extras[state.extra].period = 0;
+    if (state.extra != kNone) extras[state.extra].due = 0;
     state.lease = 0;
     state.cold = 0;
     update_room_of(subscription);
@@ -61,7 +65,8 @@ void Machine::detach(Queue& queue, Handle handle) {
 void Machine::forget(Queue& queue, Handle handle) {
     MessageState& state = states[handle];
     queue.directory.erase(blocks, states, handle);
-    release_lane(queue, state);
+    release_lane(queue, state.lane);
+    if (queue.fifo) part_group(queue, handle, extras[state.extra].group);
     if (state.extra != kNone) extras.free(state.extra);
     state.position = 0;
     state.set_stage(Stage::free);
@@ -86,10 +91,12 @@ void Machine::give_back(Queue& queue, Handle handle, bool cancelled) {
     state.untaken = 0;
     if (cancelled && queue.config.max_cancels != 0) ++extra_of(state).cancels;
     state.set_stage(Stage::entering);  // nowhere, for the moment
+    if (cancelled && queue.limits) record_counts(queue, state);
+    if (queue.filters_change) evaluate_again(queue, handle);
+    if (queue.fifo) return give_back_grouped(queue, handle);
     if (state.purged) return leave(queue, handle, 0);
     const std::uint8_t reasons = spent(queue, state);
     if (reasons != 0) return leave(queue, handle, reasons);
-    if (cancelled && queue.limits) record_counts(queue, state);
     place(queue, handle);
 }
 
@@ -107,8 +114,10 @@ void Machine::give_back_untaken(Queue& queue, Handle handle) {
     if (state.deliveries > 0) state.deliveries = (state.deliveries - 1) & kDeliveriesMax;
     state.holder = kNone;
     state.set_stage(Stage::entering);
-    if (state.purged) return leave(queue, handle, 0);
     if (queue.limits) record_counts(queue, state);
+    if (queue.filters_change) evaluate_again(queue, handle);
+    if (queue.fifo) return give_back_grouped(queue, handle);
+    if (state.purged) return leave(queue, handle, 0);
     if (recorded) record_single_hand_over(queue, state, true);
     const std::uint8_t reasons = spent(queue, state);
     if (reasons != 0) return leave(queue, handle, reasons);
@@ -118,7 +127,16 @@ void Machine::give_back_untaken(Queue& queue, Handle handle) {
 // Puts an unleased message where it belongs now.
 void Machine::place(Queue& queue, Handle handle) {
     MessageState& state = states[handle];
-    if (state.extra != kNone && extras[state.extra].due > now) {
+    if (queue.fifo) {
+        state.set_stage(Stage::grouped);
+        arm(state, handle);
+        return settle_group(queue, extras[state.extra].group);
+    }
+    if (state.barrier) {
+        state.set_stage(Stage::barrier);
+        PositionTree::insert({states}, queue.barriers, handle);
+        mark_queue(queue);
+    } else if (!is_due(state)) {
         state.set_stage(Stage::delayed);
     } else {
         make_available(queue, handle);
@@ -130,8 +148,7 @@ void Machine::place(Queue& queue, Handle handle) {
 void Machine::arm(MessageState& state, Handle handle) {
     if (state.extra == kNone) return;
     const MessageExtra& extra = extras[state.extra];
-    const bool waits = state.stage() == Stage::delayed || state.stage() == Stage::barrier;
-    const Time deadline = waits && extra.due > now ? std::min(extra.due, extra.expiry) : extra.expiry;
+    const Time deadline = extra.due > now ? std::min(extra.due, extra.expiry) : extra.expiry;
     if (deadline != kNever) wheel.insert(states, handle, deadline);
 }
 
@@ -139,7 +156,8 @@ void Machine::leave(Queue& queue, Handle handle, std::uint8_t reasons, bool jour
     const MessageState& state = states[handle];
     const Expired event{queue.id, state.position, reasons, body_of(state)};
     const QueueId dead = reasons != 0 ? find_queue(queue.config.dead_letter_queue) : kNone;
-    if (dead == kNone || !move(queue, handle, *queues[dead], false, reasons)) {
+    const bool moves = dead != kNone && !state.purged && !recovering;
+    if (!moves || !move(queue, handle, *queues[dead], false, reasons)) {
         if (journal && !recovering) record(RecordKind::remove, queue.journal_id, state.position, reasons);
         detach(queue, handle);
         forget(queue, handle);
@@ -164,47 +182,107 @@ void Machine::record_counts(const Queue& queue, const MessageState& state, Recor
     index = record(RecordKind::counts, queue.journal_id, state.position, cancels << 32 | state.deliveries);
 }
 
+// The entries of a move; false: the one queue that it is for cannot take it (A4).
+bool Machine::plan_move(Queue& to, const MessageState& old, std::string_view group, bool redrive) {
+    plan.clear();
+    const TopicId topic = to.publish_target;
+    bool was_read = false;
+    for (const TopicRoute& route : topics[topic].routes) {
+        Queue& queue = *queues[route.queue];
+        if (redrive && route.queue != to.id) continue;
+        if (queue.evaluates && !was_read) read_queued(queue, old);
+        was_read = was_read || queue.evaluates;
+        // A2: the filter of the queue that it is for does not apply.
+        if (route.queue != to.id && queue.filter && !evaluator.matches(*queue.filter)) continue;
+        PlanItem& item = plan.emplace_back();
+        item.queue = route.queue;
+        item.route = route.route;
+        item.match_class = queue.filter_count == 0 ? 0 : class_of_values(queue);
+        item.entry.queue = queue.journal_id;
+        if (queue.fifo) {
+            item.entry.group = group;
+            if (group.empty() && queue.group_key) item.entry.group = group_of_values(queue);
+            if (!is_id(item.entry.group) && redrive) return false;
+            if (!is_id(item.entry.group)) item.entry.group = "_";
+        }
+        decide_times(queue, -1, -1, item.entry);
+        decide_by_values(queue, item.entry);
+        if (queue.at_most_once) give_ordinal(queue, false, item.entry);
+    }
+    return true;
+}
+
 // A2: out of one queue and into others in one record. A redrive fills one queue only; a dead letter all over
 // the topic that its queue publishes to.
 bool Machine::move(Queue& from, Handle handle, Queue& to, bool redrive, std::uint8_t reasons) {
     const MessageState old = states[handle];
-    const TopicId topic_id = to.publish_target;
+    char buffer[128];
+    std::string_view group;
+    if (from.fifo) group = GroupTable::id_of(groups[extras[old.extra].group], group_texts, buffer);
+    group_names.clear();
+    if (!plan_move(to, old, group, redrive)) return false;
     const Position origin =
         old.extra != kNone && extras[old.extra].origin != 0 ? extras[old.extra].origin : old.position;
-    MoveHead move_head{.from = old.position,
-                       .origin = origin,
-                       .published = old.published,
-                       .deliveries = old.deliveries,
-                       .cancels = old.extra == kNone ? 0u : extras[old.extra].cancels,
-                       .topic = topics[topic_id].journal_id,
-                       .size = old.size,
-                       .redrive = redrive};
+    const MoveHead move_head{.from = old.position,
+                             .origin = origin,
+                             .published = old.published,
+                             .deliveries = old.deliveries,
+                             .cancels = old.extra == kNone ? 0u : extras[old.extra].cancels,
+                             .topic = topics[to.publish_target].journal_id,
+                             .size = old.size,
+                             .redrive = redrive};
     head.clear();
     put_move(head, move_head);
-    plan.clear();
-    for (const TopicRoute& route : topics[topic_id].routes) {
-        if (redrive && route.queue != to.id) continue;
-        QueueEntry& entry = plan.emplace_back();
-        decide_entry(*queues[route.queue], PublishMessage{}, entry);
-        if (queues[route.queue]->at_most_once) give_ordinal(*queues[route.queue], false, entry);
-    }
-    put_varint(head, plan.size());
-    for (const QueueEntry& entry : plan) put_entry(head, entry);
+    for (const PlanItem& item : plan) put_entry(head, item.entry);
     const Position position = next_position++;
     const RecordIndex index = record(RecordKind::move, from.journal_id, position, reasons);
     head.clear();
-    detach(from, handle);
-    forget(from, handle);
     Incoming incoming{.position = position, .published = now, .origin = origin, .wait_for = index};
     incoming.body = {LogPosition{old.log}, old.size, nullptr};
-    std::size_t next = 0;
-    for (const TopicRoute& route : topics[topic_id].routes) {
-        if (redrive && route.queue != to.id) continue;
-        incoming.route = route.route;
-        enter(*queues[route.queue], plan[next++], incoming);
+    const std::vector<PlanItem> items = plan;  // leaving may lead to more moves
+    detach(from, handle);
+    forget(from, handle);
+    for (const PlanItem& item : items) {
+        incoming.route = item.route;
+        incoming.match_class = item.match_class;
+        enter(*queues[item.queue], item.entry, incoming);
     }
     keep_reserve();
     return true;
+}
+
+// A5: what is not leased goes; what is leased leaves when it would return.
+std::uint64_t Machine::purge(QueueId id) {
+    Queue& queue = *queues[id];
+    std::vector<Handle> found;
+    queue.directory.for_each(blocks, [&](Handle handle) {
+        MessageState& state = states[handle];
+        if (is_leased(state.stage())) {
+            state.purged = 1;
+        } else if (state.stage() != Stage::outstanding) {
+            found.push_back(handle);
+        }
+        return true;
+    });
+    for (const Handle handle : found) leave(queue, handle, 0);
+    settle();
+    return found.size();
+}
+
+// A4: dead letters go back into the one queue `to`, at its end, in order.
+std::uint64_t Machine::redrive(QueueId from_id, QueueId to_id) {
+    Queue& from = *queues[from_id];
+    std::vector<Handle> found;
+    from.directory.for_each(blocks, [&](Handle handle) {
+        const Stage stage = states[handle].stage();
+        if (!is_leased(stage) && stage != Stage::outstanding) found.push_back(handle);
+        return true;
+    });
+    std::uint64_t count = 0;
+    for (const Handle handle : found)
+        if (move(from, handle, *queues[to_id], true, 0)) ++count;
+    settle();
+    return count;
 }
 
 }  // namespace pinnace

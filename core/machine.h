@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "core/core.h"
+#include "core/evaluator.h"
 #include "core/message_state.h"
 #include "core/publishers.h"
 #include "core/queue.h"
@@ -48,8 +49,22 @@ struct Incoming {
     Time published = 0;
     BodyRef body{};
     std::uint32_t route = 0;
+    std::uint32_t match_class = 0;
     Position origin = 0;
     RecordIndex wait_for = 0;  // 0: available at once (rule 11)
+};
+
+// What was decided for one queue of a message that is to be stored.
+struct PlanItem {
+    QueueEntry entry;
+    QueueId queue;
+    std::uint32_t route;
+    std::uint32_t match_class;
+};
+struct Planned {
+    std::uint32_t begin, end;  // in the plan
+    TopicId topic;
+    bool stored;
 };
 
 struct Machine {
@@ -65,6 +80,9 @@ struct Machine {
     ExtraSlab extras;
     BlockSlab blocks;
     LaneSlab lanes;
+    GroupSlab groups;
+    GroupTextSlab group_texts;
+    Evaluator evaluator;
     TimerWheel wheel;
 
     std::vector<std::unique_ptr<Queue>> queues;  // in order of definition
@@ -98,8 +116,16 @@ struct Machine {
     HeadBytes head;
     std::vector<std::uint32_t> due;
     std::vector<Handle> batch;
-    std::vector<QueueEntry> plan;
-    std::vector<std::uint32_t> plan_ends;
+    std::vector<PlanItem> plan;
+    std::vector<Planned> planned;
+    std::vector<Queue*> planned_dedups;   // the queues that took an id in, in order
+    std::deque<std::string> group_names;  // by GroupKey, of the publish that is being carried out
+    std::vector<QueueEntry> entries;
+    std::vector<std::uint32_t> slots_scratch;
+    std::vector<Handle> batch_of_group;
+    std::uint64_t instant = 0;  // of the command; groups become ready at it
+    std::uint32_t settling_group = kNone;
+    bool breaking = false;                       // a client's leases are being broken, all of them
     std::span<const PublishMessage> publishing;  // bodies of the publish that is being carried out
     std::vector<std::uint32_t> stored;           // indexes in `publishing`, in order of position
     Position stored_first = 0;
@@ -109,6 +135,8 @@ struct Machine {
     std::expected<QueueId, Refusal> define_queue(const QueueConfig& config);
     std::expected<void, Refusal> finish_definitions();
     void cover_topics(const Queue& queue);
+    std::expected<void, Refusal> compile_expressions(Queue& queue);
+    std::expected<void, Refusal> check_dead_letters(const Queue& queue) const;
     TopicId add_topic(std::string_view name, std::string_view message_type);
     void add_route(TopicId topic, QueueId queue);
     void record_topic(Topic& topic, std::uint32_t journal_id);
@@ -121,13 +149,42 @@ struct Machine {
     void publish(const PublishRequest& request, std::span<PublishResult> results);
     Answer make_plan(const PublishRequest& request, std::span<PublishResult> results);
     void store(const PublishRequest& request, std::size_t index, PublishResult& result);
-    void decide_entry(Queue& queue, const PublishMessage& message, QueueEntry& entry);
+    Answer plan_message(const PublishMessage& message, Planned& made, const Queue* to_queue,
+                        Position position, PublishResult& result);
+    Answer decide_entry(Queue& queue, const PublishMessage& message, QueueEntry& entry);
+    void decide_times(const Queue& queue, Duration expiration, Duration delay, QueueEntry& entry) const;
+    void decide_by_values(const Queue& queue, QueueEntry& entry);
+    std::string_view group_of_values(const Queue& queue);
+    void read_body(std::uint32_t type, TopicId topic, const std::byte* data, std::uint32_t size);
     void keep_reserve();
-    Handle enter(Queue& queue, const QueueEntry& entry, const Incoming& incoming);
-    std::uint32_t lane_for(Queue& queue, std::uint32_t match_class, const QueueEntry& entry);
-    void release_lane(Queue& queue, MessageState& state);
-    MessageExtra& extra_of(MessageState& state);
     void publish_to_subscribers(TopicId topic, Position position, const BodyRef& body);
+
+    // --- entry.cpp
+    Handle enter(Queue& queue, const QueueEntry& entry, const Incoming& incoming);
+    std::uint32_t lane_for(Queue& queue, std::uint32_t match_class, LaneKey key);
+    void release_lane(Queue& queue, std::uint32_t lane);
+    void change_class(Queue& queue, MessageState& state, std::uint32_t match_class);
+    MessageExtra& extra_of(MessageState& state);
+
+    // --- groups.cpp
+    void join_group(Queue& queue, Handle handle, std::string_view id);
+    void part_group(Queue& queue, Handle handle, std::uint32_t group);
+    void remove_ready(Queue& queue, std::uint32_t group);
+    bool is_due(const MessageState& state) const;
+    Handle next_of_group(const Queue& queue, const Group& group) const;
+    void refresh_group(Queue& queue, std::uint32_t group);
+    void settle_group(Queue& queue, std::uint32_t group);
+    void hold_group(Queue& queue, Handle handle, std::uint32_t slot);
+    void release_group(std::uint32_t group);
+    void revoke_later(Queue& queue, Handle returned);
+    void give_back_grouped(Queue& queue, Handle handle);
+    bool matches_slot(const Queue& queue, const MessageState& state, std::uint32_t filter) const;
+    std::uint32_t give_batch(Queue& queue, std::uint32_t group, std::uint32_t slot, std::uint32_t filter,
+                             std::uint32_t most, bool pulled);
+    void dispatch_groups(Queue& queue);
+    std::uint32_t filter_of(const Subscription& subscription, QueueId queue) const;
+    std::uint32_t next_ready_group(Queue& queue, std::uint32_t& match_class);
+    std::uint32_t next_sticky_group(Queue& queue, std::uint32_t other, std::uint32_t& filter);
 
     // --- delivery.cpp
     void settle();
@@ -135,7 +192,7 @@ struct Machine {
     Handle next_available(Queue& queue, std::uint32_t& match_class);
     std::uint32_t pick(Queue& queue, const MatchClass& match, const MessageState& state);
     std::uint32_t choose(const Queue& queue, const MatchClass& match) const;
-    void lease(Queue& queue, Handle handle, std::uint32_t slot);
+    void lease(Queue& queue, Handle handle, std::uint32_t slot, bool pulled = false);
     void hand(Queue& queue, Handle handle);
     void make_available(Queue& queue, Handle handle);
     void take_available(Queue& queue, Handle handle);
@@ -162,9 +219,19 @@ struct Machine {
     void leave(Queue& queue, Handle handle, std::uint8_t reasons, bool journal = true);
     void forget(Queue& queue, Handle handle);
     void forget_outstanding(Queue& queue, Handle handle);
+    bool plan_move(Queue& to, const MessageState& old, std::string_view group, bool redrive);
     bool move(Queue& from, Handle handle, Queue& to, bool redrive, std::uint8_t reasons);
     void record_counts(const Queue& queue, const MessageState& state);
     void record_counts(const Queue& queue, const MessageState& state, RecordIndex& index);
+
+    std::uint64_t purge(QueueId id);
+    std::uint64_t redrive(QueueId from, QueueId to);
+
+    // --- pull.cpp
+    std::expected<Pulled, RequestError> pull(const PullRequest& request);
+    std::expected<std::uint32_t, RequestError> puller(const PullRequest& request, QueueId queue);
+    Handle next_to_pull(Queue& queue, std::uint32_t filter);
+    std::uint32_t pull_groups(Queue& queue, std::uint32_t slot, std::uint32_t filter, std::uint32_t most);
 
     // --- verbs.cpp
     Answer verb(const VerbRequest& request);
@@ -185,6 +252,7 @@ struct Machine {
     void set_ring_free(ClientId client, std::uint32_t entry_count);
     std::expected<Subscribed, RequestError> subscribe(const SubscribeRequest& request);
     std::expected<Subscribed, RequestError> replace(const ReplaceRequest& request);
+    std::uint32_t new_subscription(ClientId client);
     void unsubscribe(SubscriptionId id, std::span<const Untaken> untaken);
     void break_leases(std::span<const std::uint32_t> slots, std::span<const Untaken> untaken);
     void free_subscription(std::uint32_t slot);
@@ -196,7 +264,16 @@ struct Machine {
     void renew_places(Queue& queue, std::uint32_t filter);
 
     // --- filters.cpp
-    std::expected<void, RequestError> check_filter(std::string_view filter) const;
+    std::expected<void, RequestError> check_filter(std::string_view filter, std::span<const QueueId> over);
+    std::uint32_t class_of_values(Queue& queue);
+    std::uint32_t class_of_slots(Queue& queue, const std::vector<std::uint32_t>& slots);
+    void drop_class(Queue& queue, std::uint32_t match_class);
+    void note_filters(Queue& queue);
+    void read_queued(const Queue& queue, const MessageState& state);
+    void scan(Queue& queue, std::uint32_t slot);
+    void reclassify(Queue& queue, Handle handle, std::uint32_t match_class);
+    void evaluate_again(Queue& queue, Handle handle);
+    std::expected<std::uint64_t, RequestError> verbs_where(const VerbWhereRequest& request);
     std::uint32_t filter_slot(Queue& queue, std::string_view filter);
     void drop_filter_slot(Queue& queue, std::uint32_t slot);
 
@@ -225,7 +302,7 @@ struct Machine {
     std::expected<void, std::string> apply_to_queue(const RecordView& view);
     std::expected<void, std::string> apply_hand_over(Queue& queue, const RecordView& view);
     std::expected<void, std::string> apply_purge(Queue& queue, Position up_to);
-    std::expected<void, std::string> apply_entries(const RecordHeader& header, HeadReader& in, TopicId topic,
+    std::expected<void, std::string> apply_entries(const RecordHeader& header, TopicId topic,
                                                    Incoming incoming);
     std::uint32_t route_for(TopicId topic, QueueId queue);
     void record_definitions();

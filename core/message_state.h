@@ -44,13 +44,14 @@ struct MessageState {
     SubscriptionId holder;  // who has it, or had it last (D10); kNone: nobody
     std::uint32_t lane;
     std::uint32_t extra;       // index of its MessageExtra, or kNone
-    std::uint32_t route : 18;  // its topic and queue
+    std::uint32_t route : 17;  // its topic and queue
     std::uint32_t stage_bits : 4;
     std::uint32_t untaken : 4;      // returns in a row that the client had not taken (L11)
     std::uint32_t timed : 1;        // its timer is in the wheel
     std::uint32_t purged : 1;       // leaves instead of returning (A5)
     std::uint32_t cold : 1;         // the delivery waits for its body (D12)
     std::uint32_t recovered : 1;    // from a life that ended uncleanly (X6)
+    std::uint32_t barrier : 1;      // B1
     std::uint32_t handed_over : 1;  // at most once: its ordinal is below what was handed over
 
     Stage stage() const { return static_cast<Stage>(stage_bits); }
@@ -59,18 +60,17 @@ struct MessageState {
 };
 static_assert(sizeof(MessageState) == 80 && std::is_trivial_v<MessageState>);
 
-inline constexpr std::uint32_t kRouteCountMax = 1u << 18;
+inline constexpr std::uint32_t kRouteCountMax = 1u << 17;
 inline constexpr std::uint64_t kDeliveriesMax = (1u << 24) - 1;
 inline constexpr std::uint32_t kUntakenMax = 10;  // L11: more in a row count
 
 // What only some messages have.
 struct MessageExtra {
     Time expiry;      // kNever: none
-    Time due;         // of a delayed one
-    Duration period;  // the lease's latest one, if a renewal changed it; 0: the queue's
+    Time due;         // of a delayed one; while it is leased: the period, if a renewal changed it, else 0
+    Position origin;  // of the record with the body, if it was moved; 0: its own
     std::uint32_t cancels;
     std::uint32_t group;  // kNone: none
-    Position origin;      // of the record with the body, if it was moved; 0: its own
 
     std::uint32_t& slab_link() { return group; }
 };

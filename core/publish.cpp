@@ -2,6 +2,7 @@
 // Machine: accepting messages (T2, T7, F8, Q3): first everything is decided and checked, then stored.
 #include <algorithm>
 
+#include "core/expr/convert.h"
 #include "core/machine.h"
 
 namespace pinnace {
@@ -9,10 +10,6 @@ namespace pinnace {
 namespace {
 
 constexpr std::size_t kHeadSizeMax = 65'535;
-
-void answer_all(std::span<PublishResult> results, Answer answer) {
-    std::ranges::fill(results, PublishResult{answer, 0});
-}
 
 // The time `period` from `now`, or never if that does not fit the clock.
 Time after(Time now, Duration period) { return period >= kNever - now ? kNever : now + period; }
@@ -24,81 +21,174 @@ void Machine::publish(const PublishRequest& request, std::span<PublishResult> re
     if (request.messages.empty()) return;
     publishing = request.messages;
     stored.clear();
+    planned_dedups.clear();
+    group_names.clear();
     const Answer answer = make_plan(request, results);
     if (answer != Answer::ok) {
-        answer_all(results, answer);
+        while (!planned_dedups.empty()) {
+            planned_dedups.back()->dedup.take_back();
+            planned_dedups.pop_back();
+        }
+        std::ranges::fill(results, PublishResult{answer, 0});
     } else {
         stored_first = next_position;
         for (std::size_t index = 0; index < results.size(); ++index)
-            if (results[index].answer == Answer::ok) store(request, index, results[index]);
+            if (planned[index].stored) store(request, index, results[index]);
         keep_reserve();
         settle();
     }
     publishing = {};
 }
 
-// Fills `plan` with the entries of each message that is to be stored, `results` with the duplicates; or says
-// why nothing is stored.
+// Fills `plan` with the entries of each message, and says in `planned` and `results` which are stored and which
+// are duplicates; or says why nothing is stored.
 Answer Machine::make_plan(const PublishRequest& request, std::span<PublishResult> results) {
     const std::size_t count = request.messages.size();
     std::uint64_t highest = 0;
     std::uint64_t first_number = 0;
     if (request.publisher != kNone) {
-        if (!publishers.known(request.publisher) || request.number < count || request.number == 0)
-            return Answer::bad_request;
+        if (!publishers.known(request.publisher) || request.number < count) return Answer::bad_request;
         highest = publishers.highest(request.publisher);
         first_number = request.number - count + 1;
         if (request.previous != kNoPrevious && request.previous > highest) return Answer::gap;
     }
     if (next_position + count > reserved_durable) return Answer::would_block;
-    Queue* to_queue = nullptr;
+    const Queue* to_queue = nullptr;
     if (!request.to_queue.empty()) {
         const QueueId id = find_queue(request.to_queue);
         if (id == kNone) return Answer::unknown_topic;
         to_queue = queues[id].get();
     }
     plan.clear();
-    plan_ends.clear();
+    planned.clear();
+    Position position = next_position;
     for (std::size_t index = 0; index < count; ++index) {
         const PublishMessage& message = request.messages[index];
         results[index] = {Answer::ok, 0};
+        Planned& made = planned.emplace_back();
+        made.topic = to_queue != nullptr ? to_queue->publish_target : message.topic;
+        made.begin = made.end = static_cast<std::uint32_t>(plan.size());
         if (request.publisher != kNone && first_number + index <= highest) {
             results[index].answer = Answer::duplicate;
-        } else {
-            const TopicId topic = to_queue != nullptr ? to_queue->publish_target : message.topic;
-            if (topic >= topics.size()) return Answer::unknown_topic;
-            if (message.delay < -1 || message.expiration < -1) return Answer::bad_request;
-            for (const TopicRoute& route : topics[topic].routes) {
-                QueueEntry& entry = plan.emplace_back();
-                decide_entry(*queues[route.queue], message, entry);
-            }
+            continue;
         }
-        plan_ends.push_back(static_cast<std::uint32_t>(plan.size()));
+        if (made.topic >= topics.size()) return Answer::unknown_topic;
+        if (message.delay < -1 || message.expiration < -1) return Answer::bad_request;
+        const Answer answer = plan_message(message, made, to_queue, position, results[index]);
+        if (answer != Answer::ok) return answer;
+        if (made.stored) ++position;
     }
     return Answer::ok;
 }
 
-void Machine::decide_entry(Queue& queue, const PublishMessage& message, QueueEntry& entry) {
-    entry.queue = queue.journal_id;
-    const Duration expiration = message.expiration >= 0 ? message.expiration : queue.config.expiration;
+// One message: which queues take it in, and with what decisions (rule 10).
+Answer Machine::plan_message(const PublishMessage& message, Planned& made, const Queue* to_queue,
+                             Position position, PublishResult& result) {
+    bool was_read = false;
+    bool left_out = false;
+    const auto read = [&](const Queue& queue) {
+        if (!was_read) read_body(queue.type, made.topic, message.body.data, message.body.size);
+        was_read = true;
+    };
+    for (const TopicRoute& route : topics[made.topic].routes) {
+        Queue& queue = *queues[route.queue];
+        if (queue.evaluates) read(queue);
+        if (queue.filter && !evaluator.matches(*queue.filter)) continue;
+        PlanItem& item = plan.emplace_back();
+        item.queue = route.queue;
+        item.route = route.route;
+        item.match_class = 0;
+        item.entry.queue = queue.journal_id;
+        if (!queue.plain || message.expiration >= 0 || message.delay >= 0) {
+            const Answer answer = decide_entry(queue, message, item.entry);
+            if (answer != Answer::ok) return answer;
+        }
+        if (queue.filter_count != 0) item.match_class = class_of_values(queue);
+        if (!item.entry.has_dedup) continue;
+        queue.dedup.expire(now, queue.config.dedup_window);
+        if (const DedupTable::Entry* first = queue.dedup.find(item.entry.dedup)) {
+            if (to_queue == &queue || result.position == 0) result.position = first->position;
+            if (to_queue == &queue) result.answer = Answer::duplicate;
+            left_out = true;
+            plan.pop_back();
+            continue;
+        }
+        if (queue.dedup.count() >= options.dedup_count_max) return Answer::would_block;
+        queue.dedup.add(item.entry.dedup, position, now);
+        planned_dedups.push_back(&queue);
+    }
+    made.end = static_cast<std::uint32_t>(plan.size());
+    made.stored = made.end != made.begin || !left_out;
+    if (!made.stored) result.answer = Answer::duplicate;
+    if (result.answer == Answer::ok) result.position = 0;
+    return Answer::ok;
+}
+
+// What one queue decides; its expressions see the body that was read.
+Answer Machine::decide_entry(Queue& queue, const PublishMessage& message, QueueEntry& entry) {
+    const QueueConfig& config = queue.config;
+    if (queue.fifo && message.delay >= 0) return Answer::bad_delay;  // F9
+    if (queue.fifo) {
+        entry.group = message.group;
+        if (message.group.data() == nullptr && queue.group_key) entry.group = group_of_values(queue);
+        if (!is_id(entry.group)) return Answer::bad_group;
+    }
+    if (config.dedup_window != 0) {
+        entry.has_dedup = true;
+        if (message.dedup.data() != nullptr) {
+            if (!is_id(message.dedup)) return Answer::bad_dedup;
+            entry.dedup = dedup_hash(message.dedup);
+        } else if (config.content_based_dedup && (message.body.data != nullptr || message.body.size == 0)) {
+            entry.dedup = dedup_hash_of_body(message.body.data, message.body.size);
+        } else {
+            return Answer::bad_dedup;
+        }
+    }
+    decide_times(queue, message.expiration, message.delay, entry);
+    decide_by_values(queue, entry);
+    return Answer::ok;
+}
+
+void Machine::decide_times(const Queue& queue, Duration expiration, Duration delay, QueueEntry& entry) const {
+    if (expiration < 0) expiration = queue.config.expiration;
     if (expiration != kNever && expiration != 0) entry.expiry = after(now, expiration);
-    const Duration delay = message.delay >= 0 ? message.delay : queue.config.delay;
+    if (delay < 0) delay = queue.config.delay;
     if (delay != 0) entry.due = after(now, delay);
+}
+
+void Machine::decide_by_values(const Queue& queue, QueueEntry& entry) {
+    if (queue.barrier) entry.barrier = evaluator.matches(*queue.barrier);
+    if (!queue.priority) return;
+    const auto priority = expr::priority_of(evaluator.eval(*queue.priority));
+    entry.has_priority = priority.has_value();
+    entry.priority = priority.value_or(0);
+}
+
+// The group id by GroupKey; the text lives until the next call.
+std::string_view Machine::group_of_values(const Queue& queue) {
+    std::array<char, expr::kNumberTextSizeMax> buffer;
+    const std::string_view text = expr::text_of(evaluator.eval(*queue.group_key), buffer);
+    return group_names.emplace_back(text.substr(0, kGroupSizeMax + 1));
+}
+
+void Machine::read_body(std::uint32_t type, TopicId topic, const std::byte* data, std::uint32_t size) {
+    evaluator.read(type, data, size);
+    expr::MessageFacts& facts = evaluator.facts();
+    facts.topic = topics[topic].name;
+    facts.now_ns = now;
+    facts.in_queue = true;
 }
 
 void Machine::store(const PublishRequest& request, std::size_t index, PublishResult& result) {
     const PublishMessage& message = request.messages[index];
-    const std::uint32_t plan_begin = index == 0 ? 0 : plan_ends[index - 1];
-    const std::span<QueueEntry> entries(plan.data() + plan_begin, plan_ends[index] - plan_begin);
-    const TopicId topic_id =
-        request.to_queue.empty() ? message.topic : queues[find_queue(request.to_queue)]->publish_target;
-    const Topic& topic = topics[topic_id];
+    const Planned& made = planned[index];
+    const std::span<PlanItem> items(plan.data() + made.begin, made.end - made.begin);
+    const Topic& topic = topics[made.topic];
     head.clear();
-    put_varint(head, entries.size());
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        Queue& queue = *queues[topic.routes[i].queue];
-        if (queue.at_most_once) give_ordinal(queue, request.resend, entries[i]);
-        put_entry(head, entries[i]);
+    put_varint(head, items.size());
+    for (PlanItem& item : items) {
+        if (queues[item.queue]->at_most_once) give_ordinal(*queues[item.queue], request.resend, item.entry);
+        put_entry(head, item.entry);
     }
     PINNACE_CHECK(head.size() <= kHeadSizeMax);
 
@@ -115,17 +205,18 @@ void Machine::store(const PublishRequest& request, std::size_t index, PublishRes
     }
     const RecordIndex record_index = effects.record(header, head, message.body);
     head.clear();
-    result.position = header.position;
+    if (result.answer == Answer::ok) result.position = header.position;
     stored.push_back(static_cast<std::uint32_t>(index));
 
     Incoming incoming{.position = header.position, .published = now, .body = message.body};
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        Queue& queue = *queues[topic.routes[i].queue];
-        incoming.route = topic.routes[i].route;
+    for (const PlanItem& item : items) {
+        Queue& queue = *queues[item.queue];
+        incoming.route = item.route;
+        incoming.match_class = item.match_class;
         incoming.wait_for = queue.config.deliver_after == DeliverAfter::persisted ? record_index : 0;
-        if (!entries[i].handed_over && !entries[i].duplicate) enter(queue, entries[i], incoming);
+        if (!item.entry.handed_over) enter(queue, item.entry, incoming);
     }
-    if (!topic.subscriptions.empty()) publish_to_subscribers(topic_id, header.position, message.body);
+    if (!topic.subscriptions.empty()) publish_to_subscribers(made.topic, header.position, message.body);
 }
 
 // Positions that may be seen must have been reserved durably (rule 12): the next reservation is made when
@@ -137,84 +228,16 @@ void Machine::keep_reserve() {
     reserve_record = record(RecordKind::reserve, 0, reserved, 0);
 }
 
-MessageExtra& Machine::extra_of(MessageState& state) {
-    if (state.extra == kNone) {
-        state.extra = extras.allocate();
-        extras[state.extra] = {
-            .expiry = kNever, .due = 0, .period = 0, .cancels = 0, .group = kNone, .origin = 0};
-    }
-    return extras[state.extra];
-}
-
-// Makes the state of a message in one queue.
-Handle Machine::enter(Queue& queue, const QueueEntry& entry, const Incoming& incoming) {
-    const Handle handle = states.allocate();
-    MessageState& state = states[handle];
-    state = {};
-    state.position = incoming.position;
-    state.log = incoming.body.log.bits;
-    state.published = incoming.published;
-    state.size = incoming.body.size;
-    state.holder = kNone;
-    state.extra = kNone;
-    state.route = incoming.route & (kRouteCountMax - 1);
-    if (queue.at_most_once) state.lease = entry.ordinal & ((std::uint64_t{1} << 40) - 1);
-    if (entry.expiry != kNever) extra_of(state).expiry = entry.expiry;
-    if (incoming.origin != 0) extra_of(state).origin = incoming.origin;
-    if (entry.due != 0) extra_of(state).due = entry.due;
-    state.lane = lane_for(queue, 0, entry);
-    ++lanes[state.lane].refs;
-    queue.directory.append(blocks, states, handle);
-    if (incoming.wait_for != 0 && !recovering) {
-        state.set_stage(Stage::entering);
-        entering.push({incoming.wait_for, handle, incoming.position, 0});
-    } else {
-        place(queue, handle);
-    }
-    return handle;
-}
-
-// The lane of a class for an entry's priority.
-std::uint32_t Machine::lane_for(Queue& queue, std::uint32_t match_class, const QueueEntry& entry) {
-    MatchClass& match = queue.classes[match_class];
-    const bool by_priority = !queue.config.priority.empty();
-    if (!by_priority && match.lane != kNone) return match.lane;
-    const LaneKey key{entry.priority, entry.has_priority ? 1u : 0u};
-    if (by_priority) {
-        for (std::uint32_t at = match.lanes; at != kNone;) {
-            const int order = compare_priority(key, LaneKey{lanes[at].priority, lanes[at].numbered});
-            if (order == 0) return at;
-            at = order < 0 ? lanes[at].left : lanes[at].right;
-        }
-    }
-    const std::uint32_t index = lanes.allocate();
-    Lane& lane = lanes[index];
-    lane = {};
-    lane.priority = key.priority;
-    lane.numbered = key.numbered;
-    lane.match_class = match_class;
-    lane.fresh_head = lane.fresh_tail = lane.returned = kNone;
-    if (by_priority) {
-        LaneTree::insert(LanesByPriority{lanes}, match.lanes, index);
-    } else {
-        match.lane = index;
-    }
-    return index;
-}
-
-void Machine::release_lane(Queue& queue, MessageState& state) {
-    Lane& lane = lanes[state.lane];
-    if (--lane.refs != 0 || queue.config.priority.empty()) return;
-    LaneTree::erase(LanesByPriority{lanes}, queue.classes[lane.match_class].lanes, state.lane);
-    lanes.free(state.lane);
-}
-
 // T4: everything, in order, from now on. Nothing is leased.
 void Machine::publish_to_subscribers(TopicId topic, Position position, const BodyRef& body) {
     for (const std::uint32_t slot : topics[topic].subscriptions) {
         Subscription& subscription = subscriptions[slot];
         Client& client = clients[subscription.client];
-        if (client.ring_free == 0) continue;
+        if (subscription.topic_filter) {
+            read_body(evaluator.type(topics[topic].message_type), topic, body.data, body.size);
+            if (!evaluator.matches(*subscription.topic_filter)) continue;
+        }
+        if (!client.has_ring_room()) continue;
         if (client.ring_free != UINT32_MAX) --client.ring_free;
         Delivery delivery;
         delivery.client = subscription.client;

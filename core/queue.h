@@ -13,12 +13,16 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/config.h"
+#include "core/dedup.h"
 #include "core/directory.h"
+#include "core/expr/expression.h"
+#include "core/group.h"
 #include "core/lane.h"
 #include "core/name_pattern.h"
 #include "core/record_codec.h"
@@ -32,6 +36,9 @@ using NameMap = std::map<std::string, std::uint32_t, std::less<>>;
 
 struct FilterSlot {
     std::string text;  // empty: no filter
+    std::optional<expr::Expression> expression;
+    bool changes = false;     // evaluated anew at each return
+    std::uint32_t pulls = 0;  // subscriptions that only pull with it
     RoomTree members;
     std::vector<std::uint32_t> classes;  // those that it matches
     bool used = false;
@@ -42,7 +49,8 @@ struct MatchClass {
     std::uint32_t lane = kNone;        // of a queue without Priority
     std::uint32_t lanes = kNone;       // root: by priority, all
     std::uint32_t active = kNone;      // root: by priority, those with an available message
-    std::uint32_t lane_count = 0;
+    std::uint32_t refs = 0;            // lanes
+    std::uint32_t ready = kNone;       // root: groups whose first message is of this class (F2)
     bool dirty = false;
     bool used = false;
 };
@@ -56,12 +64,22 @@ struct Queue {
     bool limits = false;  // MaxDeliveries or MaxCancels: counts are journalled (X6)
     TopicId publish_target = kNone;
     std::vector<NamePattern> patterns;  // of its underlying topics
+    std::uint32_t type = 0;             // of its messages
+    std::optional<expr::Expression> filter, priority, barrier, group_key;
+    std::map<std::vector<std::uint32_t>, std::uint32_t> class_of_slots;
+    std::uint32_t filter_count = 0;  // slots in use, but for 0
+    bool filters_change = false;     // one of them is evaluated anew at returns
+    bool evaluates = false;          // bodies are looked at when messages enter
+    bool plain = false;              // nothing is decided at entry
     Directory directory;
     std::vector<FilterSlot> filters;
     std::vector<MatchClass> classes;
     std::vector<std::uint32_t> dirty_classes;
     std::vector<std::uint32_t> subscriptions;  // slots, in order of subscribing
-    std::uint32_t barriers = kNone;            // root, by position (B1)
+    DedupTable dedup;
+    GroupTable groups;                   // of a fifo queue
+    std::uint32_t sticky_ready = kNone;  // root: held groups that may give their holder more (F10)
+    std::uint32_t barriers = kNone;      // root, by position (B1)
     bool dirty = false;
     std::uint64_t leased = 0;       // leased, or at most once: outstanding (D5)
     std::uint64_t outstanding = 0;  // at most once: states of messages that have left
@@ -128,6 +146,11 @@ struct Subscription {
     bool room = false;
     std::string target;
     std::string filter;
+    std::optional<expr::Expression> topic_filter;  // T4
+    std::uint32_t groups_head = kNone;             // groups that it holds (F3)
+    bool pulls = false;                            // only the holder of pulled messages
+    QueueId pull_queue = kNone;
+    std::uint32_t pull_filter = 0;
     std::vector<Membership> members;
     std::vector<TopicId> topics;  // T4
 };

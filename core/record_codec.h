@@ -97,7 +97,8 @@ struct MoveHead {
     std::uint32_t size = 0;
     bool redrive = false;
 };
-void put_move(HeadBytes& out, const MoveHead& move);  // the entries follow, as in a message's head
+// The entries follow, to the end of the head.
+void put_move(HeadBytes& out, const MoveHead& move);
 bool read_move(HeadReader& in, MoveHead& move);
 
 // --- Definitions

@@ -106,7 +106,12 @@ std::expected<void, std::string> Machine::apply_message(const RecordView& view) 
     HeadReader in(view.head);
     Incoming incoming{.position = header.position, .published = header.time, .body = view.body};
     incoming.body.data = nullptr;
-    if (auto entered = apply_entries(header, in, topic, incoming); !entered) return entered;
+    entries.clear();
+    const std::uint64_t count = in.varint();
+    for (std::uint64_t index = 0; index < count && !in.failed(); ++index)
+        read_entry(in, entries.emplace_back());
+    if (!in.complete()) return damage(header, "its head is malformed");
+    if (auto entered = apply_entries(header, topic, incoming); !entered) return entered;
     if (header.publisher != kNone) {
         if (!publishers.known(header.publisher)) return damage(header, "its publisher is not defined");
         publishers.accepted(header.publisher, header.number);
@@ -114,21 +119,22 @@ std::expected<void, std::string> Machine::apply_message(const RecordView& view) 
     return {};
 }
 
-// All entries are read before the first one has an effect.
-std::expected<void, std::string> Machine::apply_entries(const RecordHeader& header, HeadReader& in,
-                                                        TopicId topic, Incoming incoming) {
+// The entries were all read before, so that a malformed head has no effect.
+std::expected<void, std::string> Machine::apply_entries(const RecordHeader& header, TopicId topic,
+                                                        Incoming incoming) {
     if (header.position < next_position) return damage(header, "its position was given out before");
-    const std::uint64_t count = in.varint();
-    plan.clear();
-    for (std::uint64_t index = 0; index < count && !in.failed(); ++index)
-        if (!read_entry(in, plan.emplace_back())) break;
-    if (!in.complete()) return damage(header, "its head is malformed");
     next_position = header.position + 1;
-    for (const QueueEntry& entry : plan) {
+    for (const QueueEntry& entry : entries) {
         const QueueId id = get_id(queue_of_journal, entry.queue);
         if (id == kNone) continue;
         Queue& queue = *queues[id];
         queue.entered = std::max(queue.entered, entry.ordinal);
+        if (entry.has_dedup && queue.config.dedup_window != 0) {
+            queue.dedup.expire(header.time, queue.config.dedup_window);
+            if (queue.dedup.find(entry.dedup) == nullptr)
+                queue.dedup.add(entry.dedup, header.position, header.time);
+        }
+        if (queue.fifo && entry.group.empty()) return damage(header, "it has no group");
         if (entry.handed_over || entry.duplicate) continue;
         incoming.route = route_for(topic, id);
         enter(queue, entry, incoming);
@@ -140,7 +146,10 @@ std::expected<void, std::string> Machine::apply_move(const RecordView& view) {
     const RecordHeader& header = view.header;
     HeadReader in(view.head);
     MoveHead move_head;
-    if (!read_move(in, move_head)) return damage(header, "its head is malformed");
+    read_move(in, move_head);
+    entries.clear();
+    while (!in.at_end() && !in.failed()) read_entry(in, entries.emplace_back());
+    if (in.failed()) return damage(header, "its head is malformed");
     const TopicId topic = get_id(topic_of_journal, move_head.topic);
     if (topic == kNone) return damage(header, "its topic is not defined");
     Incoming incoming{.position = header.position, .published = header.time, .origin = move_head.origin};
@@ -152,7 +161,7 @@ std::expected<void, std::string> Machine::apply_move(const RecordView& view) {
         detach(*queues[from], handle);
         forget(*queues[from], handle);
     }
-    return apply_entries(header, in, topic, incoming);
+    return apply_entries(header, topic, incoming);
 }
 
 std::expected<void, std::string> Machine::apply_to_queue(const RecordView& view) {

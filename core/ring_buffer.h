@@ -22,6 +22,7 @@ class RingBuffer {
         items_[end_++ & (items_.size() - 1)] = item;
     }
     void pop() { ++begin_; }
+    void pop_back() { --end_; }
 
  private:
     void grow() {

@@ -38,6 +38,9 @@ void Machine::fall_due(Handle handle) {
         leave(queue, handle, kTimeLimit);
     } else if (state.stage() == Stage::delayed) {
         place(queue, handle);
+    } else if (state.stage() == Stage::grouped) {
+        arm(state, handle);
+        refresh_group(queue, extras[state.extra].group);
     } else {
         arm(state, handle);
         mark_queue(queue);  // a barrier is due

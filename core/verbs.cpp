@@ -39,6 +39,7 @@ Answer Machine::verb(const VerbRequest& request) {
         return Answer::ok;
     }
     if (request.verb != Verb::acknowledge && request.verb != Verb::expire) return Answer::bad_request;
+    if (queue.fifo && (!holder || request.lease != lease_id(state.lease))) return Answer::stale;  // F11
     if (leased && !holder && queue.config.leasing == Leasing::strict) return Answer::not_owner;
     leave(queue, handle, request.verb == Verb::expire ? std::uint8_t{kForcedExpire} : std::uint8_t{0});
     return Answer::ok;
@@ -55,7 +56,8 @@ Answer Machine::verb_at_most_once(Queue& queue, Handle handle, ClientId client) 
 Answer Machine::renew(Queue& queue, Handle handle, Duration period) {
     MessageState& state = states[handle];
     if (period < 0 || period >= kNever - now) return Answer::range;
-    if (period != 0 && period != queue.config.lease_period) extra_of(state).period = period;
+    if (period != 0 && (state.extra != kNone || period != queue.config.lease_period))
+        extra_of(state).due = period;
     if (period == 0) period = period_of(queue, state);
     if (state.cold || state.stage() == Stage::handing) return Answer::ok;  // it has not begun yet
     if (state.timed) wheel.erase(states, handle);
@@ -65,7 +67,7 @@ Answer Machine::renew(Queue& queue, Handle handle, Duration period) {
 
 // The lease's latest period.
 Duration Machine::period_of(const Queue& queue, const MessageState& state) const {
-    if (state.extra != kNone && extras[state.extra].period != 0) return extras[state.extra].period;
+    if (state.extra != kNone && extras[state.extra].due != 0) return extras[state.extra].due;
     return queue.config.lease_period;
 }
 

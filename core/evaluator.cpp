@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/evaluator.h"
+
+namespace pinnace {
+
+std::uint32_t Evaluator::type(std::string_view message_type) {
+    for (std::uint32_t index = 0; index < types_.size(); ++index)
+        if (types_[index]->name == message_type) return index;
+    auto type = std::make_unique<Type>();
+    type->name = message_type;
+    expr::MessageType definition;
+    definition.name = message_type;
+    definition.format = expr::is_built_in_format(message_type) ? std::string(message_type) : "binary";
+    auto reader = expr::make_reader(definition);
+    if (reader) type->reader = std::move(*reader);
+    types_.push_back(std::move(type));
+    return static_cast<std::uint32_t>(types_.size() - 1);
+}
+
+std::expected<expr::Expression, std::string> Evaluator::compile(std::string_view text, std::uint32_t type,
+                                                                std::string_view place,
+                                                                expr::FunctionSet refused) {
+    expr::CompileOptions options;
+    options.refused = refused;
+    options.place = place;
+    auto expression = expr::Expression::compile(text, options);
+    if (!expression) return std::unexpected(expression.error().text);
+    expression->bind(types_[type]->fields);
+    return std::move(*expression);
+}
+
+void Evaluator::read(std::uint32_t index, const std::byte* data, std::uint32_t size) {
+    Type& type = *types_[index];
+    values_ = &type.values;
+    if (data == nullptr || type.reader == nullptr) {
+        type.values.reset(type.fields);
+        type.values.finish();
+    } else {
+        type.reader->read({data, size}, type.fields, type.values);
+    }
+    context_.facts = {};
+    context_.facts.size = size;
+}
+
+}  // namespace pinnace

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evaluator: the core's use of the expression language: one reader and field set a message type, one context.
+//
+// read() looks at a body once; all expressions over its type are then evaluated on what it found, until the
+// next read().
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/expr/expression.h"
+#include "core/expr/reader.h"
+#include "core/types.h"
+
+namespace pinnace {
+
+class Evaluator {
+ public:
+    // The number of a message type; types that need a definition of their own have no fields here.
+    std::uint32_t type(std::string_view message_type);
+    // Bound to the type's fields. The error is the compiler's text, which names the column.
+    std::expected<expr::Expression, std::string> compile(std::string_view text, std::uint32_t type,
+                                                         std::string_view place, expr::FunctionSet refused);
+    // `data` may be null: then all fields are NULL.
+    void read(std::uint32_t type, const std::byte* data, std::uint32_t size);
+    bool matches(const expr::Expression& expression) { return expression.matches(*values_, context_); }
+    expr::Value eval(const expr::Expression& expression) { return expression.eval(*values_, context_); }
+    expr::MessageFacts& facts() { return context_.facts; }
+
+ private:
+    struct Type {
+        std::string name;
+        std::unique_ptr<expr::MessageReader> reader;
+        expr::FieldSet fields;
+        expr::FieldValues values;
+    };
+    std::vector<std::unique_ptr<Type>> types_;
+    expr::FieldValues* values_ = nullptr;
+    expr::EvalContext context_;
+};
+
+}  // namespace pinnace
