@@ -100,6 +100,7 @@ std::expected<void, Refusal> Machine::compile_expressions(Queue& queue) {
     note_filters(queue);
     queue.plain = !queue.evaluates && !queue.fifo && config.dedup_window == 0 && config.delay == 0 &&
                   config.expiration == kNever;
+    note_filters(queue);
     return {};
 }
 

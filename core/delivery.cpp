@@ -11,6 +11,12 @@ void Machine::settle() {
     if (recovering) {
         return;
     }
+    if (dirty_queues.size() == 1) {
+        Queue& queue = *queues[dirty_queues[0]];
+        queue.dirty = false;
+        dispatch(queue);
+        if (dirty_queues.size() == 1 && !queue.dirty) dirty_queues.clear();
+    }
     while (!dirty_queues.empty()) {
         if (dirty_queues.size() > 1) std::ranges::sort(dirty_queues);
         // Room only shrinks while messages are given out, so one pass in order of definition is enough, but
@@ -46,6 +52,7 @@ void Machine::mark_all(Queue& queue) {
 }
 
 void Machine::dispatch(Queue& queue) {
+    if (!queue.beyond.empty()) fill(queue);
     if (queue.fifo) return dispatch_groups(queue);
     for (;;) {
         if (queue.leased >= queue.config.max_backlog) break;  // D5; the classes stay dirty
@@ -69,6 +76,15 @@ void Machine::dispatch(Queue& queue) {
 
 // The first message, in delivery order (D2), of the dirty classes. Classes without one are clean.
 Handle Machine::next_available(Queue& queue, std::uint32_t& match_class) {
+    if (queue.dirty_classes.size() == 1 && queue.barriers == kNone && queue.config.priority.empty()) {
+        match_class = queue.dirty_classes[0];
+        const std::uint32_t lane = queue.classes[match_class].lane;
+        const Handle handle = lane == kNone ? kNone : lane_first(lanes[lane], states);
+        if (handle != kNone) return handle;
+        queue.classes[match_class].dirty = false;
+        queue.dirty_classes.clear();
+        return kNone;
+    }
     Handle best = kNone;
     LaneKey best_key{};
     const Handle barrier = PositionTree::first({states}, queue.barriers);

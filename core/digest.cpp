@@ -57,6 +57,8 @@ std::uint64_t Machine::durable_digest() const {
         });
     }
     for (const auto& queue : queues) {
+        for (const Beyond& item : queue->beyond)
+            if (!item.removed) digest.add(item.position);
         queue->dedup.for_each([&](const DedupTable::Entry& entry) {
             if (now - entry.time >= queue->config.dedup_window) return;
             digest.add(entry.position);

@@ -15,7 +15,11 @@ MessageExtra& Machine::extra_of(MessageState& state) {
 }
 
 // Makes the state of a message in one queue.
-Handle Machine::enter(Queue& queue, const QueueEntry& entry, const Incoming& incoming) {
+Handle Machine::enter(Queue& queue, const QueueEntry& entry, const Incoming& incoming, bool fills) {
+    if (!fills && queue.config.target_queue_depth != UINT64_MAX && is_beyond(queue)) {
+        keep_beyond(queue, entry, incoming);
+        return kNone;
+    }
     const Handle handle = states.allocate();
     MessageState& state = states[handle];
     state = {};
@@ -42,6 +46,28 @@ Handle Machine::enter(Queue& queue, const QueueEntry& entry, const Incoming& inc
         place(queue, handle);
     }
     return handle;
+}
+
+// As enter, where nothing is decided: the message is the newest one of the only class.
+void Machine::enter_quickly(Queue& queue, std::uint32_t route, const RecordHeader& header,
+                            const BodyRef& body) {
+    const Handle handle = states.allocate();
+    MessageState& state = states[handle];
+    state = {};
+    state.position = header.position;
+    state.log = body.log.bits;
+    state.published = header.time;
+    state.size = body.size;
+    state.holder = kNone;
+    state.extra = kNone;
+    state.route = route & (kRouteCountMax - 1);
+    std::uint32_t& lane = queue.classes[0].lane;
+    if (lane == kNone) lane_for(queue, 0, LaneKey{});
+    state.lane = lane;
+    ++lanes[lane].refs;
+    queue.directory.append(blocks, states, handle);
+    lane_insert(lanes[lane], states, handle);
+    mark_class(queue, 0);
 }
 
 // The lane of a class for a priority.

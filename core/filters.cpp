@@ -88,6 +88,8 @@ void Machine::note_filters(Queue& queue) {
     queue.filters_change = false;
     for (const FilterSlot& filter : queue.filters)
         queue.filters_change = queue.filters_change || (filter.used && filter.changes);
+    queue.quick = queue.plain && !queue.at_most_once && queue.filter_count == 0 &&
+                  queue.config.deliver_after == DeliverAfter::sequenced;
     queue.evaluates =
         queue.filter || queue.priority || queue.barrier || queue.group_key || queue.filter_count != 0;
 }

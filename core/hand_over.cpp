@@ -31,6 +31,8 @@ void Machine::give_ordinal(Queue& queue, bool resend, QueueEntry& entry) {
 
 bool Machine::may_hand_over(Queue& queue, const MessageState& state) {
     if (queue.exact) return true;
+    // All that entered before it are gone, or came back: it is the next to be handed over.
+    if (!state.handed_over) queue.handed = std::max<std::uint64_t>(queue.handed, state.lease - 1);
     return (state.handed_over ? queue.handed : state.lease) <= queue.reserved_durable;
 }
 

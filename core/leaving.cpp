@@ -71,6 +71,7 @@ void Machine::forget(Queue& queue, Handle handle) {
     state.position = 0;
     state.set_stage(Stage::free);
     states.free(handle);
+    if (!queue.beyond.empty()) mark_queue(queue);
     if (queue.barriers != kNone) mark_queue(queue);  // B1: perhaps it was the last one before a barrier
 }
 
@@ -264,9 +265,10 @@ std::uint64_t Machine::purge(QueueId id) {
         }
         return true;
     });
+    const std::uint64_t beyond = purge_beyond(queue);
     for (const Handle handle : found) leave(queue, handle, 0);
     settle();
-    return found.size();
+    return found.size() + beyond;
 }
 
 // A4: dead letters go back into the one queue `to`, at its end, in order.

@@ -147,6 +147,7 @@ struct Machine {
 
     // --- publish.cpp
     void publish(const PublishRequest& request, std::span<PublishResult> results);
+    bool publish_quickly(const PublishRequest& request, PublishResult& result);
     Answer make_plan(const PublishRequest& request, std::span<PublishResult> results);
     void store(const PublishRequest& request, std::size_t index, PublishResult& result);
     Answer plan_message(const PublishMessage& message, Planned& made, const Queue* to_queue,
@@ -160,11 +161,21 @@ struct Machine {
     void publish_to_subscribers(TopicId topic, Position position, const BodyRef& body);
 
     // --- entry.cpp
-    Handle enter(Queue& queue, const QueueEntry& entry, const Incoming& incoming);
+    // kNone: it stays beyond the depth (TD1). `fills`: it comes in from there.
+    Handle enter(Queue& queue, const QueueEntry& entry, const Incoming& incoming, bool fills = false);
+    void enter_quickly(Queue& queue, std::uint32_t route, const RecordHeader& header, const BodyRef& body);
     std::uint32_t lane_for(Queue& queue, std::uint32_t match_class, LaneKey key);
     void release_lane(Queue& queue, std::uint32_t lane);
     void change_class(Queue& queue, MessageState& state, std::uint32_t match_class);
     MessageExtra& extra_of(MessageState& state);
+
+    // --- depth.cpp
+    bool is_beyond(const Queue& queue) const;
+    void keep_beyond(Queue& queue, const QueueEntry& entry, const Incoming& incoming);
+    Beyond* find_beyond(Queue& queue, Position position);
+    void fill(Queue& queue);
+    Answer defer(Queue& queue, Position position);
+    std::uint64_t purge_beyond(Queue& queue);
 
     // --- groups.cpp
     void join_group(Queue& queue, Handle handle, std::string_view id);

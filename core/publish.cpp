@@ -21,6 +21,10 @@ void Machine::publish(const PublishRequest& request, std::span<PublishResult> re
     if (request.messages.empty()) return;
     publishing = request.messages;
     stored.clear();
+    if (results.size() == 1 && publish_quickly(request, results[0])) {
+        publishing = {};
+        return;
+    }
     planned_dedups.clear();
     group_names.clear();
     const Answer answer = make_plan(request, results);
@@ -38,6 +42,49 @@ void Machine::publish(const PublishRequest& request, std::span<PublishResult> re
         settle();
     }
     publishing = {};
+}
+
+// The ordinary message: one, new, for queues that decide nothing. False: it is not that.
+bool Machine::publish_quickly(const PublishRequest& request, PublishResult& result) {
+    const PublishMessage& message = request.messages[0];
+    if (!request.to_queue.empty() || message.topic >= topics.size()) return false;
+    if (message.expiration != -1 || message.delay != -1 || next_position >= reserved_durable) return false;
+    Topic& topic = topics[message.topic];
+    for (const TopicRoute& route : topic.routes)
+        if (!queues[route.queue]->quick) return false;
+    RecordHeader header;
+    if (request.publisher != kNone) {
+        if (!publishers.known(request.publisher)) return false;
+        const std::uint64_t highest = publishers.highest(request.publisher);
+        if (request.number <= highest) return false;
+        if (request.previous != kNoPrevious && request.previous > highest) return false;
+        header.publisher = request.publisher;
+        header.number = request.number;
+        publishers.accepted(request.publisher, request.number);
+    }
+    if (topic.quick_head.empty()) {
+        put_varint(topic.quick_head, topic.routes.size());
+        for (const TopicRoute& route : topic.routes) {
+            QueueEntry entry;
+            entry.queue = queues[route.queue]->journal_id;
+            put_entry(topic.quick_head, entry);
+        }
+    }
+    header.kind = static_cast<std::uint16_t>(RecordKind::message);
+    header.head_size = static_cast<std::uint16_t>(topic.quick_head.size());
+    header.subject = topic.journal_id;
+    header.position = next_position++;
+    header.time = now;
+    effects.record(header, topic.quick_head, message.body);
+    result = {Answer::ok, header.position};
+    stored.push_back(0);
+    stored_first = header.position;
+    for (const TopicRoute& route : topic.routes)
+        enter_quickly(*queues[route.queue], route.route, header, message.body);
+    if (!topic.subscriptions.empty()) publish_to_subscribers(message.topic, header.position, message.body);
+    keep_reserve();
+    settle();
+    return true;
 }
 
 // Fills `plan` with the entries of each message, and says in `planned` and `results` which are stored and which

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -55,6 +56,19 @@ struct MatchClass {
     bool used = false;
 };
 
+// A message that has no state yet (TD1).
+struct Beyond {
+    QueueEntry entry;  // without the group's text
+    std::string group;
+    Position position = 0;
+    Time published = 0;
+    std::uint64_t log = 0;
+    Position origin = 0;
+    std::uint32_t size = 0;
+    std::uint32_t route = 0;
+    bool removed = false;
+};
+
 struct Queue {
     QueueId id = kNone;
     std::uint32_t journal_id = kNone;  // in records; durable
@@ -71,12 +85,15 @@ struct Queue {
     bool filters_change = false;     // one of them is evaluated anew at returns
     bool evaluates = false;          // bodies are looked at when messages enter
     bool plain = false;              // nothing is decided at entry
+    bool quick = false;              // plain, at least once, delivered as sequenced, without filters
     Directory directory;
     std::vector<FilterSlot> filters;
     std::vector<MatchClass> classes;
     std::vector<std::uint32_t> dirty_classes;
     std::vector<std::uint32_t> subscriptions;  // slots, in order of subscribing
     DedupTable dedup;
+    std::deque<Beyond> beyond;           // by position
+    std::map<Position, Time> deferred;   // acknowledgments of those, and when they came (L8)
     GroupTable groups;                   // of a fifo queue
     std::uint32_t sticky_ready = kNone;  // root: held groups that may give their holder more (F10)
     std::uint32_t barriers = kNone;      // root, by position (B1)
@@ -109,7 +126,8 @@ struct Topic {
     std::string name;
     std::string message_type;
     std::uint32_t journal_id = kNone;
-    std::vector<TopicRoute> routes;            // queues over it, in order of definition
+    std::vector<TopicRoute> routes;  // queues over it, in order of definition
+    HeadBytes quick_head;            // of messages for which nothing is decided; empty: not made yet
     std::vector<std::uint32_t> subscriptions;  // slots, in order of subscribing (T4)
 };
 

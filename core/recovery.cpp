@@ -42,6 +42,7 @@ std::expected<void, std::string> Machine::apply(const RecordView& view) {
         case RecordKind::remove_runs:
         case RecordKind::counts:
         case RecordKind::hand_over:
+        case RecordKind::defer:
         case RecordKind::purge:
             return apply_to_queue(view);
         case RecordKind::define_topic:
@@ -172,9 +173,12 @@ std::expected<void, std::string> Machine::apply_to_queue(const RecordView& view)
     Queue& queue = *queues[id];
     const auto remove = [&](Position position) {
         const Handle handle = find(queue, position, kNone);
-        if (handle == kNone) return;
-        detach(queue, handle);
-        forget(queue, handle);
+        if (handle != kNone) {
+            detach(queue, handle);
+            forget(queue, handle);
+        } else if (Beyond* beyond = find_beyond(queue, position)) {
+            beyond->removed = true;
+        }
     };
     switch (static_cast<RecordKind>(header.kind)) {
         case RecordKind::remove:
@@ -198,6 +202,9 @@ std::expected<void, std::string> Machine::apply_to_queue(const RecordView& view)
                 extra_of(state).cancels = static_cast<std::uint32_t>(cancels);
             return {};
         }
+        case RecordKind::defer:
+            queue.deferred[header.position] = header.time;
+            return {};
         case RecordKind::purge:
             return apply_purge(queue, header.position);
         default:
@@ -246,6 +253,8 @@ void Machine::recovered(Time at, bool clean) {
     for (const auto& queue : queues)
         if (queue->at_most_once) settle_recovered_hand_over(*queue, clean);
     // A lease that was open when the former life ended counts as a delivery, and is broken only now (X6).
+    for (const auto& queue : queues)
+        if (!queue->beyond.empty()) mark_queue(*queue);
     std::vector<Handle> broken;
     for (const auto& queue : queues) {
         if (!queue->limits) continue;

@@ -6,6 +6,7 @@
 //    The quotient of whole numbers below 2^26 is exact enough as a double: different ones differ, equal ones
 //    are equal, the order is kept.
 // 2. Places follow the order of subscribing. Only subscribing and ending renew them.
+// 3. Up to kFlatCount members there is no tournament: looking at each is less work.
 // Changing a key and asking cost the logarithm of the count, so that idle subscriptions cost nothing (D11).
 #pragma once
 
@@ -45,12 +46,13 @@ class RoomTree {
 
     void set(std::uint32_t place, double key) {
         members_[place].key = key;
+        if (members_.size() <= kFlatCount) return;
         for (std::uint32_t node = (leaf_count_ + place) >> 1; node != 0; node >>= 1) play(node);
     }
 
     // The place of the smallest key, or kNone if nobody has room.
     std::uint32_t best() const {
-        if (members_.empty()) return kNone;
+        if (members_.size() <= kFlatCount) return best_of_few();
         const std::uint32_t place = winner(1);
         return members_[place].key == kNoRoom ? kNone : place;
     }
@@ -68,6 +70,11 @@ class RoomTree {
         }
         if (low == members_.size()) return kNone;
         if (members_[low].key != kNoRoom) return low;
+        if (members_.size() <= kFlatCount) {
+            while (++low < members_.size())
+                if (members_[low].key != kNoRoom) return low;
+            return kNone;
+        }
         for (std::uint32_t node = leaf_count_ + low; node > 1; node >>= 1) {
             if (node & 1) continue;
             const std::uint32_t place = winner(node + 1);
@@ -77,6 +84,19 @@ class RoomTree {
     }
 
  private:
+    static constexpr std::size_t kFlatCount = 6;
+
+    std::uint32_t best_of_few() const {
+        std::uint32_t best = kNone;
+        double least = kNoRoom;
+        for (std::uint32_t place = 0; place < members_.size(); ++place) {
+            if (members_[place].key >= least) continue;
+            least = members_[place].key;
+            best = place;
+        }
+        return best;
+    }
+
     // The winning place below a node; beyond the members if there is none.
     std::uint32_t winner(std::uint32_t node) const {
         return node >= leaf_count_ ? node - leaf_count_ : winners_[node];

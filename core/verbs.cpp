@@ -28,6 +28,8 @@ Answer Machine::verb(const VerbRequest& request) {
     const Handle handle = find(queue, request.position, request.handle);
     if (queue.at_most_once) return verb_at_most_once(queue, handle, request.client);
     const bool needs_lease = request.verb == Verb::cancel || request.verb == Verb::renew;
+    if (handle == kNone && request.verb == Verb::acknowledge && !queue.beyond.empty())
+        return defer(queue, request.position);
     if (handle == kNone) return needs_lease ? Answer::stale : Answer::unknown;
     const MessageState& state = states[handle];
     const bool leased = is_leased(state.stage());
