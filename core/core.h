@@ -105,8 +105,8 @@ struct ReplaceRequest {
     const std::uint64_t* max_backlog = nullptr;
 };
 
-// One pull (PL1). The leases belong to `subscription`, or if that is kNone to one of the client's own that takes
-// nothing by itself; the answer names it.
+// One pull (PL1). The leases belong to `subscription`, or if that is kNone to one of the client's own that
+// takes nothing by itself; the answer names it.
 struct PullRequest {
     ClientId client = kNone;
     SubscriptionId subscription = kNone;

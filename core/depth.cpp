@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machine: TargetQueueDepth (TD1): what lies beyond it, and acknowledgments that wait for it (L8).
 //
-// Beyond the depth a message is not deliverable, in no query, and found by no filter; it comes in, in order, as
-// others leave. Its decisions are kept in a list of the queue; the body is not.
+// Beyond the depth a message is not deliverable, in no query, and found by no filter; it comes in, in order,
+// as others leave. Its decisions are kept in a list of the queue; the body is not.
 #include <algorithm>
 
 #include "core/machine.h"

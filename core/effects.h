@@ -23,8 +23,8 @@ struct Delivery {
     Time deadline = kNever;   // end of the lease; kNever: infinite
     std::uint32_t count = 0;  // 1 for the first delivery (D7)
     Handle handle = kNone;
-    Time published = 0;       // engine time of the publish (D7)
-    BodyRef body;  // body.data is null unless the delivery is part of the publish itself
+    Time published = 0;  // engine time of the publish (D7)
+    BodyRef body;        // body.data is null unless the delivery is part of the publish itself
 };
 
 // Why a message left without being processed (X1), as bits; texts are joined in this order.
@@ -60,9 +60,9 @@ class Effects {
     // The core ended a subscription by itself (B2: it let too many barriers wait).
     virtual void subscription_ended(SubscriptionId subscription, std::string_view why) = 0;
 
-    // The bytes of a queued message's body, for an expression that comes later than the message (D12); valid until
-    // the next call. `position` is that of the record which has the body. Null: it cannot be read, and all its
-    // fields are NULL.
+    // The bytes of a queued message's body, for an expression that comes later than the message (D12); valid
+    // until the next call. `position` is that of the record which has the body. Null: it cannot be read, and
+    // all its fields are NULL.
     virtual const std::byte* body(Position /*position*/, const BodyRef& /*body*/) { return nullptr; }
 
  protected:

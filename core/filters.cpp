@@ -2,8 +2,8 @@
 // Machine: the filters of subscriptions, and the classes of messages that they make (D11, D12).
 //
 // A filter is evaluated once for each message: when the message enters, or when the filter is new; those that
-// ask for leases or the time also at each return. A slot whose last subscription went is not evaluated any more;
-// its classes stay as they are until no message is in them, and then the slot is used again.
+// ask for leases or the time also at each return. A slot whose last subscription went is not evaluated any
+// more; its classes stay as they are until no message is in them, and then the slot is used again.
 #include <algorithm>
 
 #include "core/machine.h"

@@ -3,10 +3,9 @@
 //
 // 1. Its messages are a list by position through link_a and link_b, leased ones included.
 // 2. `leased` of them are leased, all to `holder`; then the group is in the holder's list of groups.
-// 3. A group is in a ready tree exactly if its first unleased message is due and nobody holds it (sticky: or its
-//    holder may get more). The key is the instant at which it became ready, then the position of its first message
-//    at that time.
-// Cost of one group never depends on what waits in others (F5).
+// 3. A group is in a ready tree exactly if its first unleased message is due and nobody holds it (sticky: or
+//    its holder may get more). The key is the instant at which it became ready, then the position of its
+//    first message at that time. Cost of one group never depends on what waits in others (F5).
 #pragma once
 
 #include <cstdint>

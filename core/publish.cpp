@@ -87,8 +87,8 @@ bool Machine::publish_quickly(const PublishRequest& request, PublishResult& resu
     return true;
 }
 
-// Fills `plan` with the entries of each message, and says in `planned` and `results` which are stored and which
-// are duplicates; or says why nothing is stored.
+// Fills `plan` with the entries of each message, and says in `planned` and `results` which are stored and
+// which are duplicates; or says why nothing is stored.
 Answer Machine::make_plan(const PublishRequest& request, std::span<PublishResult> results) {
     const std::size_t count = request.messages.size();
     std::uint64_t highest = 0;
@@ -291,6 +291,7 @@ void Machine::publish_to_subscribers(TopicId topic, Position position, const Bod
         delivery.subscription = slot;
         delivery.topic = topic;
         delivery.position = position;
+        delivery.published = now;
         delivery.count = 1;
         delivery.body = body;
         effects.deliver(delivery);
