@@ -247,14 +247,16 @@ def check_readmes(files):
 
 
 def check_listed(files):
-    """No dead sources: each .cpp and .c is named by the CMakeLists.txt of its folder or of one above."""
-    cmake = {file.path: file.text for file in files if file.name == "CMakeLists.txt"}
+    """No dead sources: CMake names each one, in its folder or one above, or by its path from the root."""
+    cmake = {file.path: file.text for file in files if file.is_cmake}
     for file in files:
         if not file.path.endswith((".cpp", ".c")) or file.folder not in ARROWS:
             continue
         parts, stem = file.path.split("/")[:-1], re.escape(file.name.rsplit(".", 1)[0])
-        above = ["/".join(parts[:depth] + ["CMakeLists.txt"]) for depth in range(1, len(parts) + 1)]
-        if not any(re.search(rf"(?<!\w){stem}(?!\w)|\bfile\(GLOB", cmake.get(path, "")) for path in above):
+        above = {"/".join(parts[:depth]) for depth in range(1, len(parts) + 1)}
+        name = re.compile(rf"(?<!\w){stem}(?!\w)|\bfile\(GLOB")
+        near = (text for path, text in cmake.items() if path.rpartition("/")[0] in above)
+        if not any(name.search(text) for text in near) and not any(file.path in text for text in cmake.values()):
             yield Problem(file.path, 1, "no CMakeLists.txt names this file")
 
 

@@ -225,6 +225,11 @@ std::expected<std::uint64_t, Error> Subscriber::verb(Verb verb, std::span<const 
     return session_->inbox().verb(verb, leases, period_ns);
 }
 
+std::uint64_t Subscriber::applied_acks() {
+    if (!session_->is_usable()) return 0;
+    return session_->inbox().applied();
+}
+
 std::uint64_t Subscriber::durable_acks() {
     if (!session_->is_usable()) return 0;
     return session_->inbox().durable();

@@ -59,6 +59,8 @@ class Inbox {
     std::expected<std::uint64_t, Error> verb(Verb verb, std::span<const Lease> leases, std::int64_t period);
     // The number of the last one that was written.
     std::uint64_t written() const;
+    // Applied by the engine, or answered otherwise.
+    std::uint64_t applied() const;
     std::uint64_t durable();
     std::expected<void, Error> wait_durable(std::uint64_t number, const Deadline& deadline);
 

@@ -89,6 +89,8 @@ void Inbox::settle(std::uint64_t entry_count) {
     while (!answered_.empty() && *answered_.begin() <= durable_) answered_.erase(answered_.begin());
 }
 
+std::uint64_t Inbox::applied() const { return count_before(session_.shm().ack_read()); }
+
 std::uint64_t Inbox::durable() {
     session_.look();
     session_.collect();

@@ -80,6 +80,9 @@ class Subscriber {
 
     // Verbs up to this number are durable, or were answered otherwise. All of a connection share the numbers.
     std::uint64_t durable_acks();
+    // Verbs up to this number have been applied by the engine that the connection is with, or answered
+    // otherwise.
+    std::uint64_t applied_acks();
     // The number of the last verb that was written.
     std::uint64_t acks_written() const;
     std::expected<void, Error> wait_durable(std::uint64_t number, Timeout timeout = kForever);

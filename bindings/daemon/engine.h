@@ -100,8 +100,8 @@ class Engine {
     // Returns when all that clients had written before the call has been applied, is durable, and has been
     // told. Any thread.
     void settle();
-    // Runs `task` in the dispatcher's thread, between two turns, and waits for it: to look at that thread, or to prepare it
-    // (priorities, a system call filter). Any thread but the engine's own.
+    // Runs `task` in the dispatcher's thread, between two turns, and waits for it: to look at that thread,
+    // or to prepare it (priorities, a system call filter). Any thread but the engine's own.
     void run_in_dispatcher(std::function<void()> task);
 
  private:

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <random>
@@ -54,9 +55,22 @@ class Clients {
     void may_finish() {
         finishing_.store(true, std::memory_order_relaxed);
     }  // relaxed: the mutex orders the rest
-    const std::string& failure() const { return failure_; }
+    // Until `count` more messages are persisted and as many verbs durable, or a client has failed.
+    void wait_for_progress(std::uint64_t count) {
+        std::unique_lock lock(mutex_);
+        const std::uint64_t persisted = persisted_.size() + count;
+        const std::uint64_t durable = durable_count_ + count / 4;
+        progress_.wait(lock, [&] {
+            return (persisted_.size() >= persisted && durable_count_ >= durable) || !failure_.empty();
+        });
+    }
+    bool failed() {
+        const std::lock_guard lock(mutex_);
+        return !failure_.empty();
+    }
+    const std::string& failure() const { return failure_; }  // when the threads are gone
     std::size_t persisted_count() const { return persisted_.size(); }
-    std::size_t durable_count() const { return durable_.size(); }
+    std::size_t durable_count() const { return durable_count_; }
     std::vector<std::uint64_t> missing() const {
         std::vector<std::uint64_t> missing;
         for (const std::uint64_t id : persisted_) {
@@ -110,6 +124,7 @@ class Clients {
         if (persisted <= told || persisted > sent.size()) return;
         const std::lock_guard lock(mutex_);
         for (; told < persisted; ++told) persisted_.insert(sent[told]);
+        progress_.notify_one();
     }
 
     bool take(const Message& message, Subscriber& subscriber) {
@@ -140,6 +155,9 @@ class Clients {
             durable_.insert(acknowledged_.begin()->second);
             acknowledged_.erase(acknowledged_.begin());
         }
+        const std::lock_guard lock(mutex_);
+        durable_count_ = durable_.size();
+        progress_.notify_one();
     }
 
     bool done() {
@@ -147,12 +165,18 @@ class Clients {
         const std::lock_guard lock(mutex_);
         return missing().empty();
     }
-    void fail(std::string text) { failure_ = std::move(text); }
+    void fail(std::string text) {
+        const std::lock_guard lock(mutex_);
+        failure_ = std::move(text);
+        progress_.notify_one();
+    }
 
     std::string socket_;
     std::atomic<bool> ending_{false};
     std::atomic<bool> finishing_{false};
-    std::mutex mutex_;
+    std::mutex mutex_;  // guards persisted_, delivered_, durable_count_, failure_
+    std::condition_variable progress_;
+    std::size_t durable_count_ = 0;
     std::set<std::uint64_t> persisted_;
     std::set<std::uint64_t> delivered_;
     std::set<std::uint64_t> durable_;                      // consumer's own
@@ -176,9 +200,9 @@ TEST(EngineKill, LosesNothingPersistedAndBringsNothingBackThatWasDurablyAcknowle
     std::mt19937_64 random(test_seed());
     const int rounds = rounds_or("PINNACE_KILL_ROUNDS", 25);
     bool started = true;
-    for (int round = 0; round < rounds && started && clients.failure().empty(); ++round) {
-        // not a wait: the random instant of the kill
-        std::this_thread::sleep_for(std::chrono::microseconds(random() % 40'000));
+    for (int round = 0; round < rounds && started && !clients.failed(); ++round) {
+        // A random instant by what was done, so that each life does something however slow the machine is.
+        clients.wait_for_progress(random() % 400);
         engine.kill_now();
         started = engine.start();
     }

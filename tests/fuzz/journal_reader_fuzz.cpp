@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a segment: recovery's replay must come to a decision without reading beyond them. Checksums are mended
-// first, so that lengths and links are reached; an odd first byte leaves them as they are.
+// Any bytes as a segment: recovery's replay must come to a decision without reading beyond them. Checksums
+// are mended first, so that lengths and links are reached; an odd first byte leaves them as they are.
 #include <cstring>
 #include <map>
 

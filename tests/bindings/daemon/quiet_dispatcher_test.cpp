@@ -30,7 +30,8 @@ std::atomic<long> call_count{0};
 std::atomic<long> wake_count{0};
 std::atomic<int> last_call{0};
 
-// The one place from which the filter lets the watched thread call the kernel: its address behind the instruction.
+// The one place from which the filter lets the watched thread call the kernel: its address behind the
+// instruction.
 extern "C" const char pinnace_test_call_end[];
 extern "C" long pinnace_test_call(long number, long a, long b, long c, long d, long e, long f);
 asm(R"(

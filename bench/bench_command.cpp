@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// pinnace bench: each benchmark is a subcommand.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "bench/client_bench.h"
+#include "bench/floor.h"
+#include "bindings/cli/command.h"
+
+namespace pinnace::cli {
+namespace {
+
+struct Options {
+    std::uint64_t size = 64;
+    std::uint64_t count = 0;
+    std::string data;
+    std::string cpus;
+    std::string wait = "spin";
+    bool persisted = false;
+    bool json = false;
+};
+
+using Bench = std::expected<bench::Report, std::string> (*)(const bench::ClientChoice&);
+
+std::expected<bench::Report, std::string> run_floor(const bench::ClientChoice& choice) {
+    return bench::floor(choice.engine.place, choice.size, choice.count);
+}
+
+int run(const Options& options, Bench bench, std::uint64_t count) {
+    const auto place = bench::choose_place(options.cpus);
+    if (!place) throw CommandError{place.error()};
+    if (options.size > 16u << 20)
+        throw CommandError{"--size: a message has at most 16777216 bytes", kWrongUsage};
+    bench::ClientChoice choice;
+    choice.engine.place = *place;
+    choice.engine.data_directory = options.data;
+    choice.size = options.size;
+    choice.count = options.count != 0 ? options.count : count;
+    choice.persisted = options.persisted;
+    choice.engine.wait = options.wait == "spin"    ? WaitMode::spin
+                         : options.wait == "yield" ? WaitMode::yield
+                                                   : WaitMode::block;
+    using Wait = ConnectionOptions::Wait;
+    // A client that shares its core with the journal thread must leave it the core while it waits for the
+    // disk.
+    choice.wait = options.wait == "block"                             ? Wait::block
+                  : options.wait == "spin" && bench != bench::durable ? Wait::spin
+                                                                      : Wait::yield;
+    if (place->shared() && options.wait == "spin") {
+        fmt::print(stderr, "pinnace bench: one core only, so that both sides yield\n");
+        choice.engine.wait = WaitMode::yield;
+        choice.wait = Wait::yield;
+    }
+    if (!options.json) fmt::print("{}\n", bench::environment());
+    const auto report = bench(choice);
+    if (!report) throw CommandError{report.error()};
+    fmt::print("{}\n", options.json ? report->to_json() : report->to_text());
+    return kDone;
+}
+
+template <Bench kBench, std::uint64_t kCount>
+std::function<int()> declare(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    app.add_option("--size", options->size, "bytes of a message [64]")->type_name("N");
+    app.add_option("--count", options->count, fmt::format("messages [{}]", kCount))->type_name("N");
+    app.add_option("--data", options->data, "data directory [a fresh one in $TMPDIR]")->type_name("DIR");
+    app.add_option("--cpus", options->cpus, "cores [the first and the last allowed one]")
+        ->type_name("CLIENT,DISPATCHER");
+    app.add_option("--wait", options->wait, "how both sides wait")
+        ->check(CLI::IsMember({"spin", "yield", "block"}));
+    app.add_flag("--persisted", options->persisted, "throughput: ends when all is reported persisted");
+    app.add_flag("--json", options->json, "one JSON object");
+    return [options] { return run(*options, kBench, kCount); };
+}
+
+const Registration kRegistration({
+    .name = "bench",
+    .about = "measures this machine and this engine",
+    .subcommands = {{"roundtrip", "from publish to the message in hand, one at a time",
+                     declare<bench::roundtrip, 200'000>},
+                    {"throughput", "messages a second from publish to acknowledged",
+                     declare<bench::throughput, 5'000'000>},
+                    {"durable", "from publish to persisted, one at a time", declare<bench::durable, 3'000>},
+                    {"floor", "what the machine itself takes for a round trip", declare<run_floor, 200'000>}},
+});
+
+}  // namespace
+}  // namespace pinnace::cli
