@@ -44,9 +44,10 @@ int run(const Options& options, Bench bench, std::uint64_t count) {
     using Wait = ConnectionOptions::Wait;
     // A client that shares its core with the journal thread must leave it the core while it waits for the
     // disk.
-    choice.wait = options.wait == "block"                             ? Wait::block
-                  : options.wait == "spin" && bench != bench::durable ? Wait::spin
-                                                                      : Wait::yield;
+    choice.wait = options.wait == "block" ? Wait::block
+                  : options.wait == "spin" && bench != bench::durable && bench != bench::throughput
+                      ? Wait::spin
+                      : Wait::yield;
     if (place->shared() && options.wait == "spin") {
         fmt::print(stderr, "pinnace bench: one core only, so that both sides yield\n");
         choice.engine.wait = WaitMode::yield;

@@ -98,6 +98,9 @@ TopicId Core::resolve_topic(std::string_view name) { return state_->resolve_topi
 TopicId Core::publish_target(QueueId queue) const {
     return queue < state_->queues.size() ? state_->queues[queue]->publish_target : kNone;
 }
+bool Core::deduplicates(QueueId queue) const {
+    return queue < state_->queues.size() && state_->queues[queue]->config.dedup_window != 0;
+}
 TopicId Core::find_topic(std::string_view name) const { return state_->find_topic(name); }
 QueueId Core::find_queue(std::string_view name) const { return state_->find_queue(name); }
 std::string_view Core::topic_name(TopicId topic) const { return state_->topics[topic].name; }

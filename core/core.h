@@ -248,6 +248,8 @@ class Core {
     QueueId find_queue(std::string_view name) const;
     // Where a publish to the queue's name goes (T6).
     TopicId publish_target(QueueId queue) const;
+    // Whether a publish to the queue's name is answered otherwise than one to its topic (U6).
+    bool deduplicates(QueueId queue) const;
     std::string_view topic_name(TopicId topic) const;
     std::string_view queue_name(QueueId queue) const;
     std::size_t queue_count() const;

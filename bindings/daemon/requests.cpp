@@ -55,7 +55,8 @@ Answerer resolve(const RequestContext& context, WireReader& in, std::vector<std:
                             "queue of this engine",
                             name));
         }
-        return give(answer, topic, queue);
+        // Most queues need not know that a message came by their name.
+        return give(answer, topic, core.deduplicates(queue) ? queue : kNone);
     };
 }
 
