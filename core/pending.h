@@ -16,11 +16,13 @@ class PendingDeliveries {
     struct Entry {
         Delivery delivery;
         State state = State::wanted;
-        LogPosition log;     // where the body lies, once ready
-        bool again = false;  // the subscriber has it already and asked for the body once more
+        LogPosition log;          // where the body lies, once ready
+        bool needs_room = false;  // a barrier that found the ring full (B2): its place is not counted yet
+        bool again = false;       // the subscriber has it already and asked for the body once more
     };
 
     bool empty() const { return entries_.empty(); }
+    std::size_t count() const { return entries_.size(); }
     Entry& front() { return entries_.front(); }
     void pop() {
         entries_.pop_front();

@@ -121,6 +121,8 @@ concept LogPort =
         { log.appended() } -> std::same_as<RecordIndex>;
         { log.request_read(read) } -> std::same_as<bool>;  // false: no room now
         { log.next_read() } -> std::same_as<std::optional<ReadDone>>;
+        // A body that a new filter must look at, wherever it is; valid until the next call. Null: unreadable.
+        { log.read_now(read.position, size) } -> std::same_as<const std::byte*>;
     };
 
 // Whoever must be told of what is not the core's business.

@@ -37,6 +37,7 @@ struct PumpLimits {
     std::uint32_t message_size_max = 16u << 20;         // of a whole publish, batch included
     std::uint32_t copy_size_max_per_turn = 128u << 10;  // of one session's bodies (rule 15)
     std::uint32_t frame_count_max_per_turn = 64;        // of one session: nobody starves the others
+    std::uint32_t barrier_count_max = 1024;  // that one subscription may let wait for room in its ring (B2)
     std::uint32_t ring_low = 1024;  // the client's cursor is looked at when fewer entries are known free
 };
 
@@ -112,6 +113,9 @@ class Pump final : private Effects {
     }
     bool deliver(const Delivery& delivery) override;
     void expired(const Expired& event) override { out_.expired(event); }
+    const std::byte* body(Position position, const BodyRef& body) override {
+        return log_.resident(body.log, body.size) ? log_.body(body.log) : log_.read_now(position, body.size);
+    }
     void subscription_ended(SubscriptionId subscription, std::string_view why) override;
 
     void end_step() { log_.end_step(core_.now()); }

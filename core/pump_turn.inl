@@ -280,19 +280,24 @@ template <SessionPort Port, LogPort Log, Outside Out>
 bool Pump<Port, Log, Out>::deliver(const Delivery& delivery) {
     const SessionId id = session_of_client_[delivery.client];
     Session& s = session(id);
-    PINNACE_CHECK(s.ring_free != 0);
-    --s.ring_free;
+    Subscription& to = subscription(delivery.subscription, id);
     progress_ = true;
+    // The core has made sure of room, but for what is no lease: a barrier goes to every subscription (B2).
+    const bool has_room = s.ring_free != 0;
+    PINNACE_CHECK(has_room || delivery.lease == 0);
+    if (has_room) --s.ring_free;
     const bool resident = log_.resident(delivery.body.log, delivery.body.size);
-    const Subscription& to = subscription(delivery.subscription, id);
-    if (resident && to.pending.empty()) {
+    if (resident && has_room && to.pending.empty()) {
         s.port->deliver(delivery, false);
         out_.touched(id);
         return true;
     }
-    using State = PendingDeliveries::State;
-    wait_for_body(delivery.subscription,
-                  {delivery, resident ? State::ready : State::wanted, delivery.body.log, false});
+    PendingDeliveries::Entry entry;
+    entry.delivery = delivery;
+    entry.state = resident ? PendingDeliveries::State::ready : PendingDeliveries::State::wanted;
+    entry.log = delivery.body.log;
+    entry.needs_room = !has_room;
+    wait_for_body(delivery.subscription, entry);
     return false;
 }
 
@@ -313,7 +318,10 @@ void Pump<Port, Log, Out>::reread(SessionId id, const VerbRequest& request) {
     if (s.ring_free == 0) return;  // the client took this one, so there is room unless its cursor lies
     --s.ring_free;
     core_.set_ring_free(s.client, s.ring_free);
-    wait_for_body(delivery->subscription, {*delivery, PendingDeliveries::State::wanted, kCold, true});
+    PendingDeliveries::Entry entry;
+    entry.delivery = *delivery;
+    entry.again = true;
+    wait_for_body(delivery->subscription, entry);
 }
 
 template <SessionPort Port, LogPort Log, Outside Out>
@@ -331,6 +339,11 @@ void Pump<Port, Log, Out>::serve_reads() {
     for (const SubscriptionId id : pending_before_) {
         subscriptions_[id].listed = false;
         flush(id);
+        PendingDeliveries& pending = subscriptions_[id].pending;
+        if (!pending.empty() && pending.front().needs_room && pending.count() >= limits_.barrier_count_max) {
+            violation(subscriptions_[id].session,
+                      "it lets too many barrier messages wait for room in its ring");
+        }
         ask_for_bodies(id);
         if (subscriptions_[id].pending.empty() || subscriptions_[id].listed) continue;
         subscriptions_[id].listed = true;
@@ -349,16 +362,23 @@ void Pump<Port, Log, Out>::flush(SubscriptionId id) {
             pending.front().state = State::wanted;  // lapped while it waited
             return;
         }
+        Session& s = session(subscriptions_[id].session);
+        if (pending.front().needs_room) {
+            if (s.ring_free == 0) refresh_ring(s);
+            if (s.ring_free == 0) return;
+            --s.ring_free;
+            core_.set_ring_free(s.client, s.ring_free);
+            pending.front().needs_room = false;
+        }
         PendingDeliveries::Entry entry = pending.front();
         pending.pop();
         progress_ = true;
-        Session& s = session(subscriptions_[id].session);
         if (entry.state == State::unreadable) {
-            core_.unreadable(entry.delivery);
+            if (entry.delivery.lease != 0) core_.unreadable(entry.delivery);
             end_step();
             continue;
         }
-        if (!entry.again) {
+        if (!entry.again && entry.delivery.lease != 0) {
             const auto deadline = core_.visible(entry.delivery, entry.log);
             end_step();
             if (!deadline) {

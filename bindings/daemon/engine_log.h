@@ -17,6 +17,7 @@
 #include "core/ports.h"
 #include "journal/journal.h"
 #include "shm/log_writer.h"
+#include "shm/wait.h"
 
 namespace pinnace::daemon {
 
@@ -102,7 +103,13 @@ class EngineLog {
     }
     std::optional<ReadDone> next_read() {
         journal::BodyReply reply;
-        if (free_reads_.size() == kReadMax || !journal_->next_body(reply)) return std::nullopt;
+        if (!early_replies_.empty()) {
+            reply = early_replies_.front();
+            early_replies_.erase(early_replies_.begin());
+        } else if (free_reads_.size() == kReadMax || !journal_->next_body(reply)) {
+            return std::nullopt;
+        }
+        if (reply.token == kReadNow) return next_read();  // nobody waits for it any more
         const Read& read = reads_[reply.token];
         free_reads_.push_back(static_cast<std::uint32_t>(reply.token));
         if (reply.readable) finish(read.log, read.published, read.size, read.topic);
@@ -110,8 +117,27 @@ class EngineLog {
         return ReadDone{read.token, read.log, reply.readable};
     }
 
+    // Waits for the journal thread: filters that come later than their messages are to become jobs (rule 18).
+    const std::byte* read_now(Position position, std::uint32_t size) {
+        if (scratch_.size() < size) scratch_.resize(size);
+        shm::Waiter waiter(shm::WaitMode::yield);
+        while (!journal_->request_body({position, size, scratch_.data(), kReadNow})) waiter.idle();
+        journal_->wake();
+        for (;;) {
+            journal::BodyReply reply;
+            if (!journal_->next_body(reply)) {
+                if (journal_->state() == journal::State::failed) return nullptr;
+                waiter.idle();
+                continue;
+            }
+            if (reply.token == kReadNow) return reply.readable ? scratch_.data() : nullptr;
+            early_replies_.push_back(reply);
+        }
+    }
+
  private:
     static constexpr std::uint32_t kReadMax = 256;
+    static constexpr std::uint64_t kReadNow = UINT64_MAX;
     struct Read {
         std::uint64_t token = 0;
         LogPosition log;
@@ -132,7 +158,9 @@ class EngineLog {
     journal::Feed* feed_ = nullptr;
     std::array<Read, kReadMax> reads_;
     std::vector<std::uint32_t> free_reads_;
-    std::size_t room_ = 0;  // of the feed, at least
+    std::vector<std::byte> scratch_;
+    std::vector<journal::BodyReply> early_replies_;  // that came while read_now waited for its own
+    std::size_t room_ = 0;                           // of the feed, at least
     Time now_ = 0;
     RecordIndex durable_ = 0;
     bool staged_ = false;

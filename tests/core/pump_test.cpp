@@ -264,6 +264,44 @@ TEST_F(PumpTest, AnEndedSessionsRingsAreReadFirstAndWhatItNeverTookCountsAsUndel
     EXPECT_EQ(next.deliveries[0].count, 1u);  // L11
 }
 
+TEST_F(PumpTest, ABarrierThatFindsTheRingFullComesNextAndTooManyOfThemDetach) {
+    QueueConfig queue;
+    queue.name = "Marks";
+    queue.barrier_expression = "/mark = 1";
+    FakeLog log;
+    FakeOutside outside;
+    PumpLimits limits;
+    limits.barrier_count_max = 4;
+    FakePump pump(log, outside, CoreOptions{}, limits);
+    ASSERT_TRUE(pump.core().define_queue(queue));
+    ASSERT_TRUE(pump.core().finish_definitions());
+    pump.core().recovered(kStart, true);
+    log.publish();
+    log.make_durable();
+    FakePort publisher;
+    FakePort reader;
+    reader.ring_capacity = 2;
+    pump.open_session(publisher, 1);
+    const auto session = pump.open_session(reader, 1);
+    while (pump.turn(kStart)) {
+    }
+    ASSERT_TRUE(pump.subscribe(session, {kNone, "Marks", 1, {}}));
+    const TopicId topic = pump.core().find_topic("Marks");
+    for (int i = 0; i < 4; ++i) publisher.publish(topic, R"({"mark":1})");
+    while (pump.turn(kStart)) {
+    }
+    EXPECT_EQ(reader.take().size(), 2u);
+    while (pump.turn(kStart)) {
+    }
+    EXPECT_EQ(reader.take().size(), 2u);
+    EXPECT_TRUE(outside.violations.empty());
+    for (int i = 0; i < 7; ++i) publisher.publish(topic, R"({"mark":1})");
+    while (pump.turn(kStart)) {
+    }
+    ASSERT_EQ(outside.violations.size(), 1u);
+    EXPECT_EQ(outside.violations[0].first, session);
+}
+
 TEST_F(PumpTest, AnAcknowledgmentThatNamesAPublishThatIsNotThereDetaches) {
     consumer_.acks.push_back({{}, 4096, false, false});
     turn();

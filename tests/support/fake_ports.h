@@ -172,6 +172,7 @@ class FakeLog {
         reads.push_back(request);
         return true;
     }
+    const std::byte* read_now(Position, std::uint32_t) { return nullptr; }
     // Answers the oldest request with this text, or as unreadable.
     void serve_read(std::optional<std::string> text) {
         const ReadRequest request = reads.front();
