@@ -49,7 +49,7 @@ void serve(TestEngine& engine, std::span<ServerSession* const> sessions, std::ui
                 if (session->bell().should_ring()) session->bell().ring();
             }
         } else {
-            sleeper->sleep(
+            sleeper->sleep(  // not a wait: the dispatcher's bed, which is what is tested
                 [&] {
                     for (ServerSession* session : sessions) {
                         if (session->submit().is_ready() && has_room(*session)) return true;
@@ -155,8 +155,8 @@ TEST(DoorbellStress, SignalsDisturbNothing) {
         while (!is_done.load(std::memory_order_relaxed)) {
             pthread_kill(dispatcher.native_handle(), SIGUSR1);
             pthread_kill(client.native_handle(), SIGUSR1);
-            std::this_thread::sleep_for(
-                std::chrono::microseconds(100));  // not a wait: the rate of the signals
+            const auto pause = std::chrono::microseconds(100);
+            std::this_thread::sleep_for(pause);  // not a wait: the rate of the signals
         }
     });
     // Joined only when nobody signals them any more.

@@ -115,7 +115,7 @@ TEST(Handshake, WantedSizesAreRoundedAndCutToTheLimits) {
 
 TEST(Handshake, DescriptorsThatShouldNotComeAreClosedAndRefused) {
     TestEngine engine;
-    for (const std::size_t count : {1, 3, 8}) {
+    for (const std::size_t count : {std::size_t{1}, std::size_t{3}, std::size_t{8}}) {
         RawPeer raw(engine);
         const std::size_t before = descriptor_count();
         const std::vector<int> descriptors(count, STDERR_FILENO);

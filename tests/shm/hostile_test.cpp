@@ -194,8 +194,8 @@ TEST(HostileClient, AClientThatRingsWithoutEndDoesNotKeepTheDispatcher) {
     ASSERT_TRUE(sleeper->add(pair.server->wake_fd()).has_value());
     // Its end closed: one wake-up, and then quiet.
     pair.client.reset();
-    sleeper->sleep([] { return false; }, -1);
-    sleeper->sleep([] { return false; }, 1'000'000);
+    sleeper->sleep([] { return false; }, -1);         // not a wait: what is tested
+    sleeper->sleep([] { return false; }, 1'000'000);  // not a wait: what is tested
     EXPECT_EQ(load_relaxed(engine.regions->control().dispatcher_sleep) % 2, 0u);
 }
 
