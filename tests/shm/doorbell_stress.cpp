@@ -15,7 +15,7 @@ namespace {
 std::uint64_t cycle_count() {
     const char* given = std::getenv("PINNACE_WAKE_CYCLES");
     if (given != nullptr) return std::strtoull(given, nullptr, 10);
-    return PINNACE_TSAN ? 3'000 : 20'000;
+    return PINNACE_TSAN ? 1'000 : 4'000;
 }
 
 // Rule 17: a session whose answer ring is full is not read; its client rings when it has taken half of it.

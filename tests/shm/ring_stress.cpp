@@ -15,7 +15,7 @@ namespace pinnace::shm::test {
 namespace {
 
 constexpr std::uint64_t kKey = 0xabcdef0123456789;
-constexpr std::uint64_t kMessages = PINNACE_TSAN ? 30'000 : 300'000;
+constexpr std::uint64_t kMessages = PINNACE_TSAN ? 10'000 : 60'000;
 
 std::byte byte_of(std::uint64_t number, std::size_t at) { return static_cast<std::byte>(number * 31 + at); }
 
@@ -81,7 +81,7 @@ void run_entry_ring() {
     std::uint64_t cursor = 0;
     std::thread writing([&] {
         EntryWriter<Entry> writer(memory.data(), kCount, &cursor);
-        for (std::uint64_t i = 0; i < kMessages * 3; ++i) {
+        for (std::uint64_t i = 0; i < kMessages; ++i) {
             Entry entry;
             std::memset(static_cast<void*>(&entry), static_cast<int>(i & 0x7f), sizeof(entry));
             entry.position = i;
@@ -91,7 +91,7 @@ void run_entry_ring() {
     });
     EntryReader<Entry> reader(memory.data(), kCount);
     std::uint64_t wrong = 0;
-    for (std::uint64_t i = 0; i < kMessages * 3;) {
+    for (std::uint64_t i = 0; i < kMessages;) {
         Entry entry;
         const ReadStatus status = reader.peek(entry);
         ASSERT_NE(status, ReadStatus::violation) << reader.violation().text();
