@@ -11,8 +11,8 @@
 //      from the log and was asked for again holds back those after it.
 //   2. Descriptors of a subscription that does not exist any more are dropped: their messages have been taken
 //      back.
-//   3. A verb's number is its index in the ack ring plus base_ + 1, and goes on over reconnects; entries that
-//      were written again have none.
+//   3. A verb's number is its index in the ack ring plus base_ + 1, and goes on over reconnects; an entry
+//      that repeats a verb has that one's number.
 //   4. undurable_ holds, in order, every verb from durable_ on; durable_ moves only when all up to it are
 //      durable.
 //
@@ -88,7 +88,8 @@ class Inbox {
     struct Rewritten {
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
-        std::uint64_t former_base = 0;  // of the entries before them
+        std::uint64_t former_base = 0;       // of the entries before them
+        std::vector<std::uint64_t> numbers;  // which verbs they repeat
     };
 
     std::expected<void, Error> send_subscribe(Subscription& subscription);
@@ -105,9 +106,10 @@ class Inbox {
     // The number of the last verb that is in the ring; less than written() only when a reconnect failed
     // midway.
     std::uint64_t in_ring() const;
-    // Numbers of verbs at entries before this one, and of the one at it; nothing: it was written again.
+    // How many verbs stand in entries before this one, not counting repeated ones; and which one stands
+    // there.
     std::uint64_t count_before(std::uint64_t index) const;
-    std::optional<std::uint64_t> number_of(std::uint64_t index) const;
+    std::uint64_t number_of(std::uint64_t index) const;
 
     static constexpr std::size_t kAnswersKept = 65'536;
 

@@ -38,9 +38,9 @@ std::uint64_t Inbox::count_before(std::uint64_t index) const {
     return index + base;
 }
 
-std::optional<std::uint64_t> Inbox::number_of(std::uint64_t index) const {
+std::uint64_t Inbox::number_of(std::uint64_t index) const {
     for (const Rewritten& range : rewritten_) {
-        if (index >= range.begin && index < range.end) return std::nullopt;
+        if (index >= range.begin && index < range.end) return range.numbers[index - range.begin];
     }
     return count_before(index) + 1;
 }
@@ -118,9 +118,7 @@ std::vector<VerbAnswer> Inbox::take_answers() {
 
 void Inbox::take_answer(const shm::AnswerEntry& entry) {
     if (entry.number >= session_.shm().acks().written()) return;
-    const auto known = number_of(entry.number);
-    if (!known) return;  // it was written again: told before, or it worked
-    const std::uint64_t number = *known;
+    const std::uint64_t number = number_of(entry.number);
     const ErrorCode code = code_of_answer(entry.answer);
     for (const auto& subscription : subscriptions_) {
         if (subscription->drop(number)) return;  // the question for a body, not a verb of the application's
@@ -183,7 +181,7 @@ std::expected<void, Error> Inbox::rewrite(bool is_adopted) {
     const std::uint64_t last = written();
     const std::uint64_t have = is_adopted ? in_ring() : read_;
     const std::uint64_t start = session_.shm().acks().written();
-    std::uint64_t count = 0;
+    std::vector<std::uint64_t> numbers;
     bool is_going = true;
     const auto write_one = [&](std::uint64_t number) {
         shm::AckEntry entry = undurable_[static_cast<std::size_t>(number - durable_ - 1)];
@@ -196,11 +194,12 @@ std::expected<void, Error> Inbox::rewrite(bool is_adopted) {
     for (std::uint64_t number = durable_ + 1; is_going && number <= read_; ++number) {
         const shm::AckEntry& entry = undurable_[static_cast<std::size_t>(number - durable_ - 1)];
         if (entry.verb == shm::kVerbBodyAgain || answered_.contains(number)) continue;
-        if (write_one(number)) ++count;
+        if (write_one(number)) numbers.push_back(number);
     }
     if (!is_adopted) rewritten_.clear();
-    rewritten_.push_back({start, start + count, base_});
-    base_ = have - (start + count);
+    const std::uint64_t end = start + numbers.size();
+    rewritten_.push_back({start, end, base_, std::move(numbers)});
+    base_ = have - end;
     for (std::uint64_t number = have + 1; is_going && number <= last; ++number) write_one(number);
     if (!is_going) return error(ErrorCode::disconnected, "the engine has gone again");
     return {};
