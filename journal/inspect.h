@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks at a journal that nobody uses, without changing anything: verify checks every byte, dump shows the records.
-// Both go on behind damage, which recovery does not.
+// Looks at a journal that nobody uses, without changing anything: verify checks every byte, dump shows the
+// records. Both go on behind damage, which recovery does not.
 #pragma once
 
 #include <cstdint>

@@ -202,8 +202,8 @@ void Journal::Parts::idle(std::int64_t& idle_since) {
         if (timeout < 0 || (options.sleep_max_ns >= 0 && options.sleep_max_ns < timeout))
             timeout = options.sleep_max_ns;
         // Relaxed: whoever sets it wakes us afterwards.
-        sleeper.sleep(timeout,
-                      [this] { return writer->has_work() || stopping.load(std::memory_order_relaxed); });
+        sleeper.sleep_unless(
+            timeout, [this] { return writer->has_work() || stopping.load(std::memory_order_relaxed); });
     }
 }
 

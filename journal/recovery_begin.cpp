@@ -15,11 +15,7 @@ class Beginning {
 
     std::expected<Begun, Error> run(const JournalEnd& end) {
         if (const auto synced = sync_old_end(); !synced) return std::unexpected(synced.error());
-        for (const std::string& name : survey_.leftovers) {
-            if (const auto removed = files_.remove(name); !removed) {
-                return std::unexpected(file_error(files_, name, "cannot be removed", removed.error()));
-            }
-        }
+        if (const auto removed = remove_leftovers(); !removed) return std::unexpected(removed.error());
         begun_.recovered = end.recovered;
         begun_.recovered.created = survey_.active.empty();
         ++begun_.recovered.incarnation;
@@ -45,6 +41,20 @@ class Beginning {
         // Names, too, may not be durable yet.
         const auto directory = files_.sync_directory();
         if (!directory) return std::unexpected(file_error(files_, "", "cannot be synced", directory.error()));
+        return {};
+    }
+
+    // Gone for good before a file of that name is made again: else a crash could leave the old one renamed.
+    std::expected<void, Error> remove_leftovers() {
+        for (const std::string& name : survey_.leftovers) {
+            if (const auto removed = files_.remove(name); !removed) {
+                return std::unexpected(file_error(files_, name, "cannot be removed", removed.error()));
+            }
+        }
+        if (survey_.leftovers.empty()) return {};
+        if (const auto synced = files_.sync_directory(); !synced) {
+            return std::unexpected(file_error(files_, "", "cannot be synced", synced.error()));
+        }
         return {};
     }
 

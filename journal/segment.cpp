@@ -147,8 +147,8 @@ std::expected<SegmentHeader, Error> prepare_segment(Files& files, const SegmentP
     const std::string final_name = segment_name(plan.segment_number);
     auto file = files.create(name);
     if (!file && file.error() == EEXIST) {
-        // Left by a try that failed.
-        if (files.remove(name)) file = files.create(name);
+        // Left by a try that failed; gone for good before the name is used again.
+        if (files.remove(name) && files.sync_directory()) file = files.create(name);
     }
     if (!file) return std::unexpected(file_error(files, name, "cannot be made", file.error()));
     auto done = write_prepared(files, *file, header);

@@ -24,7 +24,7 @@ class Sleeper {
 
     // The sleeping thread. `has_work` looks once more. timeout_ns -1: none.
     template <typename HasWork>
-    void sleep(std::int64_t timeout_ns, HasWork&& has_work) {
+    void sleep_unless(std::int64_t timeout_ns, HasWork&& has_work) {
         // seq_cst: see above; the store must not pass the look at the count. pair: sleeper
         asleep_.store(true, std::memory_order_seq_cst);                      // pair: sleeper
         const std::uint32_t count = count_.load(std::memory_order_seq_cst);  // pair: sleeper

@@ -38,7 +38,7 @@ TEST(Feed, EntriesComeOutAsTheyWentInWithTheirSteps) {
     EXPECT_EQ(cursor.index, 3u);
 }
 
-// Heads of every size, over many laps: each entry is contiguous and none is overwritten before it was released.
+// Heads of every size, over many laps: each entry is contiguous and none is overwritten too early.
 TEST(Feed, EntriesOfAllSizesSurviveTheEndOfTheRing) {
     Feed feed(kSmall);
     FeedCursor cursor;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of version 1, kept for ever: what is written today is the same, and what was written then is read.
+// The bytes of version 1, kept for ever: what is written today is the same, what was written then is read.
 #include <cstdlib>
 
 #include "journal/recovery.h"

@@ -67,7 +67,7 @@ TEST(SleeperStress, NoWakeUpIsLost) {
             if (there.pop(value)) {
                 await([&] { return back.push(value); });
             } else {
-                sleeper.sleep(-1, [&] { return !there.empty(); });
+                sleeper.sleep_unless(-1, [&] { return !there.empty(); });
             }
         }
     });

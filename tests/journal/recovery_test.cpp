@@ -27,7 +27,7 @@ std::vector<BatchAt> batches_of(const std::string& bytes) {
     return batches;
 }
 
-// A journal of five durable batches, the last one of three blocks, without a mark, as a killed engine leaves it.
+// A journal of five durable batches, the last of three blocks, without a mark, as a killed engine leaves it.
 class RecoveryTest : public ::testing::Test {
  protected:
     void SetUp() override {
@@ -140,7 +140,7 @@ TEST_F(RecoveryTest, WhatIsWrittenAfterATornTailSurvivesTheNextStart) {
     EXPECT_FALSE(outcome.recovered->torn_tail.has_value());
 }
 
-// 19, 21, 35, 37: damage before the durable mark stops the start, with file and offset, and nothing is changed.
+// 19, 21, 35, 37: damage before the durable mark stops the start, with file and offset; nothing changes.
 TEST_F(RecoveryTest, DamageInTheMiddleIsRefusedWithFileAndOffset) {
     const BatchAt& damaged = batches[2];
     const std::size_t places[] = {0,                                   // magic
