@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Crash points, enumerated: the real writer and the real recovery on a simulated disk. After every single operation the
-// power is lost; every subset of what was not durable, with writes torn by sectors, is recovered and compared with what
-// had been reported. Recovery itself is interrupted in the same way. PINNACE_CRASH_IMAGES bounds the images of a seed.
+// Crash points, enumerated: the real writer and the real recovery on a simulated disk. After every single
+// operation the power is lost; subsets of what was not durable, with torn writes, are recovered and
+// compared with what had been reported. Recovery itself is interrupted in the same way. PINNACE_CRASH_IMAGES
+// bounds the images of a seed.
 #include <cstdlib>
 #include <random>
 #include <set>

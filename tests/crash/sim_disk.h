@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulated disk: one directory whose files, sizes and names each become durable by themselves, and what may be left
-// of them after a loss of power. Also the journal's I/O, clocks and spares on it, driven step by step.
+// A simulated disk: one directory whose files, sizes and names each become durable by themselves, and what
+// may be left of them after a loss of power. Also the journal's I/O, clocks and spares on it, step by step.
 //
-// 1. A write is durable when it is done with dsync, or after a sync of its file. A size likewise by sync. Names are
+// 1. A write is durable when it is done with dsync, or after a sync of its file. A size likewise. Names are
 //    durable after sync_directory. Nothing else is.
 // 2. After a crash any subset of what was not durable may be there; a write in part, by sectors of 512 bytes.
 // 3. A write that is under way has not happened for readers, but may be there after a crash.

@@ -230,7 +230,7 @@ TEST(BatchBuilder, AcknowledgmentsOfAQueueBecomeOneRecordOfRunsAtTheEnd) {
     BlockBuffer buffer(64u << 10);
     BatchBuilder builder(kBlock);
     builder.begin(buffer.bytes());
-    for (const Position position : {12, 10, 11, 30}) {
+    for (const Position position : {Position{12}, Position{10}, Position{11}, Position{30}}) {
         ASSERT_TRUE(
             builder.add(record(RecordKind::remove, 2, position, static_cast<Time>(position)), {}, {}));
     }

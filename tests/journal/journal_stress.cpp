@@ -13,7 +13,7 @@ namespace {
 
 TEST(FeedStress, EveryEntryOfEveryStepArrivesInOrder) {
     Feed feed(16u << 10);
-    constexpr std::uint64_t kCount = 200'000;
+    constexpr std::uint64_t kCount = 100'000;
     std::atomic<bool> wrong{false};
     std::thread taker([&] {
         FeedCursor cursor;
@@ -58,7 +58,7 @@ TEST(FeedStress, EveryEntryOfEveryStepArrivesInOrder) {
 // Rule 20: with no time-out at all, a lost wake-up would never end.
 TEST(SleeperStress, NoWakeUpIsLost) {
     Sleeper sleeper;
-    constexpr std::uint64_t kCount = 50'000;
+    constexpr std::uint64_t kCount = 20'000;
     SpscRing<std::uint64_t> there(1);
     SpscRing<std::uint64_t> back(1);
     std::thread sleeping([&] {
