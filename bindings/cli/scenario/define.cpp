@@ -16,12 +16,6 @@ std::unexpected<Fault> refused(const Refusal& refusal, int line) {
         Fault{unsupported ? Fault::Kind::unsupported : Fault::Kind::refused, std::move(text), line});
 }
 
-Outcome<void> define_topic(Core& core, const TopicConfig& config, int line) {
-    const auto defined = core.define_topic(config);
-    if (!defined) return refused(defined.error(), line);
-    return {};
-}
-
 Outcome<void> define_topic(Core& core, const Definition& definition) {
     TopicConfig config{definition.name, "json"};
     for (const auto& [name, value] : definition.elements) {
@@ -30,23 +24,16 @@ Outcome<void> define_topic(Core& core, const Definition& definition) {
         }
         config.message_type = value;
     }
-    return define_topic(core, config, definition.line);
+    const auto defined = core.define_topic(config);
+    if (!defined) return refused(defined.error(), definition.line);
+    return {};
 }
 
-// The topics of a queue are covered by the transaction log without being named.
 Outcome<void> define_queue(Core& core, const Definition& definition) {
     std::vector<ConfigElement> elements{{"Name", definition.name}};
     for (const auto& [name, value] : definition.elements) elements.push_back({name, value});
     const auto config = parse_queue(elements);
     if (!config) return refused(config.error(), definition.line);
-    std::vector<std::string> topics = config->underlying_topics;
-    if (topics.empty()) topics.push_back(config->name);
-    if (!config->default_publish_target.empty()) topics.push_back(config->default_publish_target);
-    for (const std::string& topic : topics) {
-        if (auto defined = define_topic(core, {topic, config->message_type}, definition.line); !defined) {
-            return defined;
-        }
-    }
     const auto defined = core.define_queue(*config);
     if (!defined) return refused(defined.error(), definition.line);
     return {};

@@ -9,8 +9,8 @@
 
 namespace pinnace::scenario {
 
-// A refusal names the line of the definition at fault, where one is. A queue's topics are covered by the
-// transaction log without being named.
+// A refusal names the line of the definition at fault, where one is. A queue covers its topics itself: the
+// core's options say so.
 Outcome<void> define(Core& core, std::span<const Definition> definitions);
 
 }  // namespace pinnace::scenario

@@ -11,10 +11,6 @@
 namespace pinnace::scenario {
 namespace {
 
-std::unexpected<Fault> refused(std::string text) {
-    return std::unexpected(Fault{Fault::Kind::refused, std::move(text), 0});
-}
-
 std::string reasons_in_words(std::uint8_t reasons) {
     struct Name {
         Reason bit;
@@ -97,9 +93,7 @@ Outcome<QueueId> SimulatedWorld::queue_for_verb(const std::string& name, Message
 
 Outcome<std::vector<Answer>> SimulatedWorld::verbs(const Verbs& command,
                                                    std::span<const VerbTarget> targets) {
-    const auto subscription = subscriptions_.find(command.name);
-    const ClientId caller =
-        client(subscription == subscriptions_.end() ? command.name : subscription->second.client);
+    const ClientId caller = client_of(command.name);
     std::vector<VerbRequest> requests;
     for (const VerbTarget& target : targets) {
         VerbRequest request;
@@ -166,18 +160,59 @@ Outcome<std::vector<ExpiredMessage>> SimulatedWorld::expired(std::string_view na
     return messages;
 }
 
+Outcome<std::uint64_t> SimulatedWorld::acknowledge_where(const AcknowledgeWhere& command) {
+    const auto id = queue(command.queue);
+    if (!id) return std::unexpected(id.error());
+    const auto count = core_->verbs_where({Verb::acknowledge, client_of(command.name), *id, command.where});
+    if (!count) return refused(count.error());
+    if (auto settled = settle(); !settled) return std::unexpected(settled.error());
+    return *count;
+}
+
+// A consumer without a subscription gets an entry too, so that its verbs find queue and client.
+Outcome<std::vector<Received>> SimulatedWorld::receive(const Receive& command) {
+    auto& consumer = subscriptions_.try_emplace(command.name).first->second;
+    if (consumer.id == kNone) {
+        consumer.client = command.name;
+        consumer.target = command.queue;
+    }
+    const auto count_max = static_cast<std::uint32_t>(std::min<std::uint64_t>(command.count_max, UINT32_MAX));
+    const auto pulled =
+        core_->pull({client(consumer.client), consumer.id, command.queue, count_max, std::string_view()});
+    if (!pulled) return refused(pulled.error());
+    std::uint32_t count = pulled->count;
+    for (Delivered& delivered : incoming_) {
+        if (count == 0 || delivered.delivery.subscription != pulled->subscription) continue;
+        delivered.pulled = true;
+        --count;
+    }
+    if (auto settled = settle(); !settled) return std::unexpected(settled.error());
+    return std::exchange(pulled_, {});
+}
+
+Outcome<std::uint64_t> SimulatedWorld::redrive(const Redrive& command) {
+    const auto from = queue(command.from);
+    const auto to = queue(command.to);
+    if (!from || !to) return std::unexpected(from ? to.error() : from.error());
+    const std::uint64_t count = core_->redrive(*from, *to);
+    if (auto settled = settle(); !settled) return std::unexpected(settled.error());
+    return count;
+}
+
+Outcome<std::uint64_t> SimulatedWorld::purge(std::string_view name) {
+    const auto id = queue(name);
+    if (!id) return std::unexpected(id.error());
+    const std::uint64_t count = core_->purge(*id);
+    if (auto settled = settle(); !settled) return std::unexpected(settled.error());
+    return count;
+}
+
 // --- What the core does not do yet
 
 Outcome<Published> SimulatedWorld::publish_delta(const DeltaPublish&) {
     return unsupported("delta publishes");
 }
 Outcome<std::uint64_t> SimulatedWorld::erase(const Delete&) { return unsupported("deletes by filter"); }
-Outcome<std::uint64_t> SimulatedWorld::acknowledge_where(const AcknowledgeWhere&) {
-    return unsupported("acknowledgments by filter");
-}
-Outcome<std::vector<Received>> SimulatedWorld::receive(const Receive&) { return unsupported("pulls"); }
 Outcome<std::vector<std::string>> SimulatedWorld::rows(const Rows&) { return unsupported("views"); }
-Outcome<std::uint64_t> SimulatedWorld::redrive(const Redrive&) { return unsupported("redrive"); }
-Outcome<std::uint64_t> SimulatedWorld::purge(std::string_view) { return unsupported("purge"); }
 
 }  // namespace pinnace::scenario

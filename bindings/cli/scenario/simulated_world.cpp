@@ -19,15 +19,8 @@ constexpr Time kStartTime =
     std::chrono::nanoseconds(std::chrono::sys_days{2026y / 1 / 1}.time_since_epoch()).count();
 constexpr int kSettleCountMax = 1'000'000;
 
-std::unexpected<Fault> refused(std::string text) {
-    return std::unexpected(Fault{Fault::Kind::refused, std::move(text), 0});
-}
 std::unexpected<Fault> broken(std::string text) {
     return std::unexpected(Fault{Fault::Kind::broken, std::move(text), 0});
-}
-std::unexpected<Fault> refused(const RequestError& error) {
-    if (error.text.find("not built yet") != std::string::npos) return unsupported(error.text);
-    return refused(fmt::format("{}: {}", to_text(error.answer), error.text));
 }
 
 std::string to_string(std::span<const std::byte> bytes) {
@@ -138,12 +131,16 @@ void SimulatedWorld::warm_up(std::size_t place) {
 // Puts what the command delivered into the rings; who takes at once has taken it.
 Outcome<void> SimulatedWorld::hand_over() {
     for (Delivered& delivered : std::exchange(incoming_, {})) {
+        last_queue_of_[id_of(delivered.delivery.position)] = delivered.delivery.queue;
+        if (delivered.pulled) {
+            pulled_.push_back(received(delivered));
+            continue;
+        }
         const auto found = std::ranges::find_if(subscriptions_, [&](const auto& entry) {
             return entry.second.id == delivered.delivery.subscription;
         });
         if (found == subscriptions_.end()) return broken("a delivery to a subscription that is not there");
         auto& [name, subscription] = *found;
-        last_queue_of_[id_of(delivered.delivery.position)] = delivered.delivery.queue;
         if (subscription.manual) {
             subscription.ring.push_back(std::move(delivered));
         } else {
@@ -200,6 +197,15 @@ void SimulatedWorld::subscription_ended(SubscriptionId subscription, std::string
     }
 }
 
+const std::byte* SimulatedWorld::body(Position position, const BodyRef& body) {
+    const auto warm = bodies_.find(body.log.bits);
+    if (warm != bodies_.end()) return warm->second.data();
+    auto cold = journal_.read_body(position);
+    if (!cold) return nullptr;
+    scanned_ = std::move(*cold);
+    return scanned_.data();
+}
+
 // --- Bodies and names
 
 LogPosition SimulatedWorld::keep_body(std::span<const std::byte> body) {
@@ -247,6 +253,12 @@ ClientId SimulatedWorld::client(const std::string& name, const std::string& user
     core_->set_ring_free(id, UINT32_MAX);
     clients_.emplace(name, id);
     return id;
+}
+
+// The client of a subscription, perhaps of a former life, or of a consumer that has none.
+ClientId SimulatedWorld::client_of(const std::string& name) {
+    const auto found = subscriptions_.find(name);
+    return client(found == subscriptions_.end() ? name : found->second.client);
 }
 
 Outcome<SimulatedWorld::Subscription*> SimulatedWorld::live_subscription(std::string_view name) {

@@ -48,6 +48,7 @@ class SimulatedWorld final : public ScenarioWorld, private Effects {
         Delivery delivery;
         std::vector<std::byte> body;
         bool cold = false;
+        bool pulled = false;  // asked for by `receive`
     };
     struct Subscription {
         std::string client;
@@ -63,6 +64,7 @@ class SimulatedWorld final : public ScenarioWorld, private Effects {
     bool deliver(const Delivery& delivery) override;
     void expired(const Expired& event) override;
     void subscription_ended(SubscriptionId subscription, std::string_view why) override;
+    const std::byte* body(Position position, const BodyRef& body) override;
 
     Outcome<void> begin_life(bool clean);
     Outcome<void> settle();
@@ -79,6 +81,7 @@ class SimulatedWorld final : public ScenarioWorld, private Effects {
 
     std::uint32_t uid(const std::string& user);
     ClientId client(const std::string& name, const std::string& user = {});
+    ClientId client_of(const std::string& subscription);
     Outcome<Subscription*> live_subscription(std::string_view name);
     Outcome<QueueId> queue(std::string_view name) const;
     Outcome<QueueId> queue_for_verb(const std::string& name, MessageId id) const;
@@ -104,6 +107,8 @@ class SimulatedWorld final : public ScenarioWorld, private Effects {
     std::map<std::string, Subscription, std::less<>> subscriptions_;
     std::map<std::string, std::uint32_t, std::less<>> uids_;
     std::vector<Delivered> incoming_;  // of the command under way
+    std::vector<Received> pulled_;     // by the `receive` under way
+    std::vector<std::byte> scanned_;   // the body that the core looks at
     std::vector<Arrival> arrivals_;
     std::map<QueueId, std::vector<Expired>> expired_;
 };

@@ -42,6 +42,13 @@ inline std::unexpected<Fault> unsupported(std::string what) {
     return std::unexpected(Fault{Fault::Kind::unsupported, std::move(what), 0});
 }
 
+inline std::unexpected<Fault> refused(std::string text) {
+    return std::unexpected(Fault{Fault::Kind::refused, std::move(text), 0});
+}
+inline std::unexpected<Fault> refused(const RequestError& error) {
+    return refused(std::string(to_text(error.answer)) + ": " + error.text);
+}
+
 // The position of the message as it was first stored; 0: none.
 using MessageId = Position;
 
