@@ -256,7 +256,8 @@ def check_listed(files):
         above = {"/".join(parts[:depth]) for depth in range(1, len(parts) + 1)}
         name = re.compile(rf"(?<!\w){stem}(?!\w)|\bfile\(GLOB")
         near = (text for path, text in cmake.items() if path.rpartition("/")[0] in above)
-        if not any(name.search(text) for text in near) and not any(file.path in text for text in cmake.values()):
+        by_path = any(file.path in text for text in cmake.values())
+        if not by_path and not any(name.search(text) for text in near):
             yield Problem(file.path, 1, "no CMakeLists.txt names this file")
 
 

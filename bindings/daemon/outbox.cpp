@@ -21,7 +21,7 @@ void Outbox::add(std::uint32_t session, SessionPort& port) {
 
 void Outbox::ring_bells(Waker* waker) {
     if (touched_.empty()) return;
-    shm::full_fence();  // pair: dekker
+    shm::full_fence();  // pair: bell
     for (const std::uint32_t session : touched_) {
         is_touched_[session] = 0;
         SessionPort* port = ports_[session];
