@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "bench/floor.h"
@@ -62,8 +63,7 @@ bool pass_one(Client& client, std::string_view body, std::uint64_t& received, st
     received = ticks();
     const auto number = client.subscriber.ack(messages->front());
     if (failed(number, why)) return false;
-    while (client.subscriber.applied_acks() < *number) {
-    }
+    if (failed(client.subscriber.wait_applied(*number, kPatience), why)) return false;
     acked = ticks();
     return true;
 }
@@ -113,7 +113,9 @@ std::expected<Report, std::string> throughput(const ClientChoice& choice) {
     pin_this_thread(choice.engine.place.client);
     auto client = connect(*engine, choice, kInFlight);
     if (!client) return std::unexpected(client.error());
-    const std::string body = body_of(choice.size);
+    // Each body begins with the instant of its publish.
+    std::string body = body_of(std::max<std::uint64_t>(choice.size, sizeof(std::uint64_t)));
+    Histogram spans;
     std::vector<Lease> leases;
     std::string why;
     std::uint64_t sent = 0;
@@ -122,6 +124,8 @@ std::expected<Report, std::string> throughput(const ClientChoice& choice) {
     const std::uint64_t began = monotonic_ns();
     while (done < choice.count) {
         for (std::size_t i = 0; i < kTake && sent < choice.count && sent - done < kInFlight; ++i, ++sent) {
+            const std::uint64_t now = ticks();
+            std::memcpy(body.data(), &now, sizeof now);
             if (failed(client->publisher.publish("bench", std::string_view(body)), why))
                 return std::unexpected(why);
         }
@@ -129,18 +133,24 @@ std::expected<Report, std::string> throughput(const ClientChoice& choice) {
         if (failed(messages, why)) return std::unexpected(why);
         if (messages->empty()) return std::unexpected("the messages stopped coming");
         leases.clear();
-        for (const Message& message : *messages) leases.push_back(message.lease());
+        const std::uint64_t received = ticks();
+        for (const Message& message : *messages) {
+            std::uint64_t published = 0;
+            std::memcpy(&published, message.body().data(), sizeof published);
+            spans.record(received - published);
+            leases.push_back(message.lease());
+        }
         const auto number = client->subscriber.ack(leases);
         if (failed(number, why)) return std::unexpected(why);
         last = *number;
         done += leases.size();
     }
-    while (client->subscriber.applied_acks() < last) {
-    }
+    if (failed(client->subscriber.wait_applied(last, kPatience), why)) return std::unexpected(why);
     if (choice.persisted && failed(client->publisher.wait_persisted(kPatience), why))
         return std::unexpected(why);
     const double elapsed = static_cast<double>(monotonic_ns() - began) / 1e9;
     Report report("throughput", choice.size, choice.count);
+    report.set_latency(spans);  // of a full pipe
     report.set_rate(static_cast<double>(choice.count) / elapsed);
     return report;
 }

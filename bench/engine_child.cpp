@@ -27,6 +27,13 @@ namespace {
         options.dispatcher_cpu = choice.place.dispatcher;
         options.journal_cpu = choice.place.client;
     }
+    if (choice.is_small) {
+        options.message_size_max = 1u << 20;
+        options.segment_size = 8u << 20;
+        options.log_small_size = 4u << 20;
+        options.log_large_size = 8u << 20;
+        options.log_reread_size = 4u << 20;
+    }
     QueueConfig queue;
     queue.name = "bench";
     queue.lease_period = 60'000'000'000;

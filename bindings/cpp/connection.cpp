@@ -230,6 +230,11 @@ std::uint64_t Subscriber::applied_acks() {
     return session_->inbox().applied();
 }
 
+std::expected<void, Error> Subscriber::wait_applied(std::uint64_t number, Timeout timeout) {
+    if (!session_->is_usable()) return std::unexpected(session_->why_unusable());
+    return session_->inbox().wait_applied(number, Deadline(timeout));
+}
+
 std::uint64_t Subscriber::durable_acks() {
     if (!session_->is_usable()) return 0;
     return session_->inbox().durable();

@@ -61,6 +61,7 @@ class Inbox {
     std::uint64_t written() const;
     // Applied by the engine, or answered otherwise.
     std::uint64_t applied() const;
+    std::expected<void, Error> wait_applied(std::uint64_t number, const Deadline& deadline);
     std::uint64_t durable();
     std::expected<void, Error> wait_durable(std::uint64_t number, const Deadline& deadline);
 

@@ -91,6 +91,14 @@ void Inbox::settle(std::uint64_t entry_count) {
 
 std::uint64_t Inbox::applied() const { return count_before(session_.shm().ack_read()); }
 
+std::expected<void, Error> Inbox::wait_applied(std::uint64_t number, const Deadline& deadline) {
+    if (number > written()) return error(ErrorCode::bad_request, "this number was not given out yet");
+    const auto done = session_.wait([&] { return applied() >= number; }, deadline);
+    if (!done) return std::unexpected(done.error());
+    if (!*done) return error(ErrorCode::timed_out, "not applied yet");
+    return {};
+}
+
 std::uint64_t Inbox::durable() {
     session_.look();
     session_.collect();

@@ -85,6 +85,7 @@ class Subscriber {
     std::uint64_t applied_acks();
     // The number of the last verb that was written.
     std::uint64_t acks_written() const;
+    std::expected<void, Error> wait_applied(std::uint64_t number, Timeout timeout = kForever);
     std::expected<void, Error> wait_durable(std::uint64_t number, Timeout timeout = kForever);
 
     // As Publisher's. Those of all subscribers of the connection.
