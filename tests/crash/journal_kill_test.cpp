@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A writer process is killed with SIGKILL at random instants, again and again, on the same directory;
-// sometimes the files are cut afterwards. Nothing that it had seen durable is ever missing.
-// PINNACE_KILL_ROUNDS sets the number of rounds.
+// A writer process is killed with SIGKILL at random instants, again and again, on the same directory:
+// nothing that it had seen durable is ever missing. PINNACE_KILL_ROUNDS sets the number of rounds.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
