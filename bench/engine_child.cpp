@@ -23,6 +23,7 @@ namespace {
     options.data_directory = directory;
     options.wait = choice.wait;
     options.pin = false;
+    options.log_small_size = 8u << 20;  // stays in the cache that the cores share
     if (!choice.place.shared()) {
         options.dispatcher_cpu = choice.place.dispatcher;
         options.journal_cpu = choice.place.client;

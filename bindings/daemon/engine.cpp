@@ -160,7 +160,7 @@ std::expected<void, std::string> Engine::Parts::recover() {
     }
     j.segment_size = options.segment_size;
     j.message_size_max = options.message_size_max;
-    j.feed_byte_count = std::bit_floor(std::min<std::uint64_t>(64u << 20, options.segment_size / 4));
+    j.feed_byte_count = std::bit_floor(std::min<std::uint64_t>(16u << 20, options.segment_size / 4));
     j.io = options.io_uring ? journal::IoChoice::automatic : journal::IoChoice::pwritev2;
     j.on_writer_start = [this] {
         prctl(PR_SET_NAME, "pinnace-journal");
