@@ -212,7 +212,7 @@ class Inspection {
 
 std::expected<VerifyResult, Error> inspect(const std::string& directory, const PrintLine& print,
                                            VisitBatch visit) {
-    const auto lock = DirectoryLock::take_existing(directory);
+    const auto lock = DirectoryLock::take_existing(directory, kLockWaitNs);
     if (!lock) return std::unexpected(lock.error());
     auto files = open_existing_directory(directory);
     if (!files) {

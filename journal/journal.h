@@ -57,7 +57,7 @@ struct Options {
     std::int64_t nap_ns = 20'000;
     std::int64_t sleep_max_ns = -1;             // -1: until wake()
     std::int64_t mark_after_ns = 100'000'000;   // idle this long: a mark that says how far all is durable
-    std::int64_t lock_wait_ns = 2'000'000'000;  // a killed engine's writes may still be draining
+    std::int64_t lock_wait_ns = 4'000'000'000;  // a killed engine's writes may still be draining
     std::function<void()> on_writer_start;      // run first in the journal thread: pinning, naming
     std::function<void()> on_helper_start;      // the same in the thread that prepares segments
 };

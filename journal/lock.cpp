@@ -36,13 +36,30 @@ Error in_use(const std::string& directory, const std::string& path, int file) {
 
 }  // namespace
 
-std::expected<DirectoryLock, Error> DirectoryLock::take_existing(const std::string& directory) {
+namespace {
+
+// True: held. False: somebody else holds it, or errno says what failed.
+bool wait_for_lock(int file, int how, std::int64_t wait_ns) {
+    const std::int64_t end = real_environment().monotonic_ns() + wait_ns;
+    while (::flock(file, how | LOCK_NB) < 0) {
+        if (errno == EINTR) continue;
+        if (errno != EWOULDBLOCK || real_environment().monotonic_ns() >= end) return false;
+        const timespec pause{0, kLookAgainNs};
+        ::nanosleep(&pause, nullptr);
+    }
+    return true;
+}
+
+}  // namespace
+
+std::expected<DirectoryLock, Error> DirectoryLock::take_existing(const std::string& directory,
+                                                                 std::int64_t wait_ns) {
     const std::string path = directory + "/" + kLockName;
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (file < 0 && errno == ENOENT) return DirectoryLock();
     if (file < 0) return std::unexpected(lock_error(path, errno));
     DirectoryLock lock(file);
-    if (::flock(file, LOCK_SH | LOCK_NB) == 0) return lock;
+    if (wait_for_lock(file, LOCK_SH, wait_ns)) return lock;
     if (errno == EWOULDBLOCK) return std::unexpected(in_use(directory, path, file));
     return std::unexpected(lock_error(path, errno));
 }
@@ -52,15 +69,9 @@ std::expected<DirectoryLock, Error> DirectoryLock::take(const std::string& direc
     const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (file < 0) return std::unexpected(lock_error(path, errno));
     DirectoryLock lock(file);
-    const std::int64_t end = real_environment().monotonic_ns() + wait_ns;
-    while (::flock(file, LOCK_EX | LOCK_NB) < 0) {
-        if (errno == EINTR) continue;
-        if (errno != EWOULDBLOCK) return std::unexpected(lock_error(path, errno));
-        if (real_environment().monotonic_ns() >= end) {
-            return std::unexpected(in_use(directory, path, file));
-        }
-        const timespec pause{0, kLookAgainNs};
-        ::nanosleep(&pause, nullptr);
+    if (!wait_for_lock(file, LOCK_EX, wait_ns)) {
+        if (errno == EWOULDBLOCK) return std::unexpected(in_use(directory, path, file));
+        return std::unexpected(lock_error(path, errno));
     }
     // For people only; an error here harms nobody.
     const std::string process = std::to_string(::getpid()) + "\n";

@@ -12,13 +12,14 @@
 namespace pinnace::journal {
 
 inline constexpr const char* kLockName = "LOCK";
+inline constexpr std::int64_t kLockWaitNs = 4'000'000'000;
 
 class DirectoryLock {
  public:
     // Waits at most this long: a killed engine's last writes may still be under way.
     static std::expected<DirectoryLock, Error> take(const std::string& directory, std::int64_t wait_ns);
-    // For one who only reads: takes the lock if there is a file for it, changes nothing, does not wait.
-    static std::expected<DirectoryLock, Error> take_existing(const std::string& directory);
+    // For one who only reads: takes the lock if there is a file for it, and changes nothing. Waits as above.
+    static std::expected<DirectoryLock, Error> take_existing(const std::string& directory, std::int64_t wait_ns);
     DirectoryLock() = default;
     ~DirectoryLock();
     DirectoryLock(DirectoryLock&& other) noexcept;

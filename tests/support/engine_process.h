@@ -54,11 +54,13 @@ class EngineProcess {
         ::kill(pid_, SIGTERM);
         return wait_for_end();
     }
-    const std::string& last_line() const { return line_; }
+    // All that it said before it was ready, or before it ended.
+    std::string last_line() const { return said_ + line_; }
 
  private:
     bool wait_for_ready(int fd) {
         line_.clear();
+        said_.clear();
         char c = 0;
         while (read(fd, &c, 1) == 1) {
             if (c != '\n') {
@@ -66,6 +68,7 @@ class EngineProcess {
             } else if (line_.find("ready") != std::string::npos) {
                 return true;
             } else {
+                said_ += line_ + "; ";
                 line_.clear();
             }
         }
@@ -82,6 +85,7 @@ class EngineProcess {
     std::string binary_;
     std::vector<std::string> arguments_;
     std::string line_;
+    std::string said_;
     pid_t pid_ = -1;
 };
 
