@@ -30,9 +30,11 @@ std::expected<Client, std::string> connect(const EngineChild& engine, const Clie
     options.name = "bench";
     options.wait = choice.wait;
     options.reconnect = false;
-    // A ring that stays in the cache, as long as the disk keeps up with it.
-    if (!choice.persisted && backlog == 1)
-        options.submit_size = std::max<std::uint64_t>(1u << 20, std::bit_ceil(choice.size * 16));
+    // Rings that stay in the cache, as a user would choose them who measures.
+    options.submit_size =
+        std::max<std::uint64_t>(backlog == 1 ? 1u << 20 : 4u << 20, std::bit_ceil(choice.size * 64));
+    options.delivery_count = std::bit_ceil(std::max<std::uint64_t>(2 * backlog, 1024));
+    options.acknowledgment_count = options.delivery_count;
     auto connection = Connection::open(options);
     if (!connection) return std::unexpected(connection.error().text);
     auto publisher = Publisher::open(*connection);

@@ -19,7 +19,8 @@ class DirectoryLock {
     // Waits at most this long: a killed engine's last writes may still be under way.
     static std::expected<DirectoryLock, Error> take(const std::string& directory, std::int64_t wait_ns);
     // For one who only reads: takes the lock if there is a file for it, and changes nothing. Waits as above.
-    static std::expected<DirectoryLock, Error> take_existing(const std::string& directory, std::int64_t wait_ns);
+    static std::expected<DirectoryLock, Error> take_existing(const std::string& directory,
+                                                             std::int64_t wait_ns);
     DirectoryLock() = default;
     ~DirectoryLock();
     DirectoryLock(DirectoryLock&& other) noexcept;
