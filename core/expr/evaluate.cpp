@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/expr/bytes.h"
 #include "core/expr/number.h"
 #include "core/expr/replace.h"
 
@@ -42,7 +43,8 @@ inline bool compare_field(const Program& program, const Instruction& instruction
             return holds(comparison, order_of(value.as_real(), constant.as_real()));
         const bool is_equality = comparison == Comparison::equal || comparison == Comparison::not_equal;
         if (value.is_text() && is_equality) {
-            return holds(comparison, value.as_text() == constant.as_text() ? Order::equal : Order::none);
+            const bool is_equal = equal_bytes(value.as_text(), constant.as_text());
+            return holds(comparison, is_equal ? Order::equal : Order::none);
         }
     }
     return compare_constant(comparison, value, constant, program.numbers[instruction.operand]);

@@ -11,7 +11,9 @@
 
 namespace pinnace::expr {
 
-Expression::Expression(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+Expression::Expression(std::shared_ptr<const Program> program) : program_(std::move(program)) {
+    if (!program_->paths.empty()) slot_end_ = SIZE_MAX;
+}
 
 std::expected<Expression, CompileError> Expression::compile(std::string_view text,
                                                             const CompileOptions& options) {
@@ -27,15 +29,25 @@ void Expression::bind(FieldSet& set) {
         slots_.push_back(set.add(path));
         slot_end_ = std::max<std::size_t>(slot_end_, slots_.back() + std::size_t{1});
     }
+    conjunction_.make(*program_, slots_.data());
 }
 
 Value Expression::eval(const FieldValues& values, EvalContext& context) const {
-    PINNACE_CHECK(slots_.size() == program_->paths.size() && slot_end_ <= values.size());
+    PINNACE_CHECK(slot_end_ <= values.size());
     return run(*program_, slots_.data(), values.data(), context);
 }
 
 bool Expression::matches(const FieldValues& values, EvalContext& context) const {
-    return truth_of(eval(values, context)).is_true();
+    PINNACE_CHECK(slot_end_ <= values.size());
+    if (conjunction_.is_made()) {
+        const Conjunction::Answer answer = conjunction_.test(values.data());
+        if (answer != Conjunction::Answer::unknown) return answer == Conjunction::Answer::yes;
+    }
+    return matches_by_machine(values, context);
+}
+
+bool Expression::matches_by_machine(const FieldValues& values, EvalContext& context) const {
+    return truth_of(run(*program_, slots_.data(), values.data(), context)).is_true();
 }
 
 std::string_view Expression::text() const { return program_->text; }

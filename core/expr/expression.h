@@ -22,10 +22,12 @@
 #include <string_view>
 #include <vector>
 
+#include "core/expr/conjunction.h"
 #include "core/expr/eval_context.h"
 #include "core/expr/field_set.h"
 #include "core/expr/functions.h"
 #include "core/expr/path.h"
+#include "core/expr/program.h"
 #include "core/expr/value.h"
 
 namespace pinnace::expr {
@@ -51,8 +53,6 @@ struct CompileError {
     std::string text;
 };
 
-struct Program;
-
 class Expression {
  public:
     static std::expected<Expression, CompileError> compile(std::string_view text,
@@ -76,10 +76,12 @@ class Expression {
 
  private:
     explicit Expression(std::shared_ptr<const Program> program);
+    [[gnu::noinline]] bool matches_by_machine(const FieldValues& values, EvalContext& context) const;
 
     std::shared_ptr<const Program> program_;
     std::vector<FieldSlot> slots_;  // by the program's own numbers of fields
-    std::size_t slot_end_ = 0;      // above all of them
+    std::size_t slot_end_ = 0;      // above all of them; the largest number before bind()
+    Conjunction conjunction_;       // if it is one
 };
 
 }  // namespace pinnace::expr

@@ -34,39 +34,58 @@ FieldSlot FieldSet::add(const Path& path) {
             if (step.is_index()) {
                 nodes_[at].elements.push_back({step.index, next});
             } else {
-                nodes_[at].members.push_back({step.name, next, member_count_++});
+                FieldNode& node = nodes_[at];
+                node.sizes_ |= std::uint64_t{1} << (step.name.size() & 63);
+                node.places_.emplace(step.name, static_cast<std::uint32_t>(node.members.size()));
+                const auto place = static_cast<std::uint32_t>(node.members.size());
+                node.members.push_back({step.name, next, member_count_++, place});
             }
         }
         at = next;
     }
     nodes_[at].slot = slot;
+    find_leaves();
     return slot;
+}
+
+void FieldSet::find_leaves() {
+    for (FieldNode& node : nodes_) {
+        for (FieldNode::Member& member : node.members) {
+            const FieldNode& next = nodes_[member.node];
+            const bool is_leaf = next.members.empty() && next.elements.empty();
+            member.leaf_slot = is_leaf ? next.slot : FieldNode::kNoSlot;
+        }
+    }
+}
+
+const FieldNode::Member* FieldNode::find_by_hash(std::string_view name) const {
+    const auto found = places_.find(name);
+    return found == places_.end() ? nullptr : &members[found->second];
+}
+
+void FieldValues::resize(std::size_t slot_count) {
+    values_.resize(slot_count);
+    has_occurred_.resize(slot_count);
+    occurrences_.resize(std::max(slot_count, occurrences_.size()));
 }
 
 void FieldValues::reset(const FieldSet& set) {
     const std::size_t count = set.slot_count();
-    values_.resize(count);
-    std::fill(values_.begin(), values_.end(), Value());
-    if (counts_.size() < count) {
-        counts_.resize(count);
-        occurrences_.resize(count);
-    }
-    std::fill(counts_.begin(), counts_.end(), std::uint8_t{0});
+    if (values_.size() != count) resize(count);
     // Marks of former messages are below every number that this one's objects get.
     if (seen_.size() < set.member_count()) seen_.resize(set.member_count());
+    for (std::size_t slot = 0; slot < count; ++slot) {
+        values_[slot] = Value();
+        has_occurred_[slot] = 0;
+    }
     repeated_.clear();
     is_well_formed_ = false;
 }
 
-void FieldValues::add(std::uint32_t slot, const Value& value) {
-    if (counts_[slot] == 0) {
-        counts_[slot] = 1;
-        values_[slot] = value;
-        return;
-    }
+void FieldValues::add_further(std::uint32_t slot, const Value& value) {
     std::vector<Value>& occurrences = occurrences_[slot];
-    if (counts_[slot] == 1) {
-        counts_[slot] = 2;
+    if (has_occurred_[slot] == 1) {
+        has_occurred_[slot] = 2;
         repeated_.push_back(slot);
         occurrences.clear();
         occurrences.push_back(values_[slot]);
@@ -74,9 +93,8 @@ void FieldValues::add(std::uint32_t slot, const Value& value) {
     occurrences.push_back(value);
 }
 
-void FieldValues::finish() {
+void FieldValues::make_arrays() {
     for (const std::uint32_t slot : repeated_) values_[slot] = Value::array(occurrences_[slot]);
-    is_well_formed_ = true;
 }
 
 }  // namespace pinnace::expr

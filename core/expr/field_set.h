@@ -4,15 +4,19 @@
 //
 // A set only grows. Each distinct path has a slot; an expression that is bound to the set (Expression::bind)
 // finds its fields by their slots. Values that were read before the set grew have no value for the new slots:
-// read the message again before an expression that was bound later is evaluated on it.
+// read the message again before an expression that was bound later is evaluated on it. A set, what is bound
+// to it and its values belong to one thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "core/expr/bytes.h"
 #include "core/expr/path.h"
 #include "core/expr/value.h"
 
@@ -28,7 +32,9 @@ struct FieldNode {
     struct Member {
         std::string name;
         std::uint32_t node = 0;
-        std::uint32_t serial = 0;  // of all members of the set, from 0: where a reader marks what it has seen
+        std::uint32_t serial = 0;  // of all members of the set, from 0: where a reader keeps its marks
+        std::uint32_t place = 0;   // in `members`
+        std::uint32_t leaf_slot = kNoSlot;  // the node's slot if nothing goes on from it
     };
     struct Element {
         std::uint32_t index = 0;
@@ -41,11 +47,28 @@ struct FieldNode {
 
     // The member of that name, null if there is none.
     const Member* find(std::string_view name) const {
+        // Most names of a message are not wanted, and their size alone tells.
+        if ((sizes_ >> (name.size() & 63) & 1) == 0) return nullptr;
+        if (members.size() > kLinearCount) return find_by_hash(name);
         for (const Member& member : members) {
-            if (member.name == name) return &member;
+            if (equal_bytes(member.name, name)) return &member;
         }
         return nullptr;
     }
+
+ private:
+    friend class FieldSet;
+    static constexpr std::size_t kLinearCount = 8;
+
+    struct Hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+    };
+    const Member* find_by_hash(std::string_view name) const;
+
+    std::uint64_t sizes_ = 0;  // bit n: there is a member whose name's size is n, modulo 64
+
+    std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> places_;  // in `members`, by name
 };
 
 // One load of a field of fixed place; a struct reader keeps here what it worked out for the set.
@@ -76,13 +99,21 @@ class FieldSet {
     // What a reader of messages of fixed layout has worked out for this set; `owner` is its layout's number.
     // Empty again when the set grows.
     struct FixedPlan {
+        // Integers, doubles and texts of eight bytes in the machine's order: the fast ones.
+        struct Word {
+            std::uint32_t offset = 0;
+            FieldSlot slot = 0;
+            Kind kind = Kind::null;
+        };
+        std::vector<Word> words;
         std::uint64_t owner = 0;
         std::vector<FixedLoad> loads;
-        bool has_arrays = false;
     };
     FixedPlan& fixed_plan() const { return fixed_plan_; }
 
  private:
+    void find_leaves();
+
     std::vector<Path> paths_;
     std::vector<FieldNode> nodes_;
     std::unordered_map<std::string, FieldSlot> slots_;
@@ -98,9 +129,19 @@ class FieldValues {
     // All fields NULL.
     void reset(const FieldSet& set);
     // The path of `slot` occurs (once more), with this value; a second occurrence makes an array.
-    void add(std::uint32_t slot, const Value& value);
+    void add(std::uint32_t slot, const Value& value) {
+        if (has_occurred_[slot] != 0) {
+            add_further(slot, value);
+            return;
+        }
+        has_occurred_[slot] = 1;
+        values_[slot] = value;
+    }
     // The occurrences are known to be whole: makes the arrays. Readers call it last.
-    void finish();
+    void finish() {
+        is_well_formed_ = true;
+        if (!repeated_.empty()) make_arrays();
+    }
 
     const Value* data() const { return values_.data(); }
     const Value& operator[](FieldSlot slot) const { return values_[slot]; }
@@ -110,7 +151,8 @@ class FieldValues {
     // For a reader that knows all slots' values at once: where to put them, every one of them. Neither
     // reset() nor finish() is needed then.
     Value* overwrite(const FieldSet& set) {
-        if (values_.size() != set.slot_count()) values_.resize(set.slot_count());
+        if (values_.size() != set.slot_count()) [[unlikely]]
+            resize(set.slot_count());
         is_well_formed_ = true;
         return values_.data();
     }
@@ -125,10 +167,14 @@ class FieldValues {
     std::uint64_t next_object() { return ++object_count_; }
 
  private:
+    [[gnu::noinline]] void resize(std::size_t slot_count);
+    void add_further(std::uint32_t slot, const Value& value);
+    void make_arrays();
+
     std::vector<Value> values_;
+    std::vector<std::uint8_t> has_occurred_;       // by slot
     std::vector<std::vector<Value>> occurrences_;  // of slots that occur more than once
     std::vector<std::uint32_t> repeated_;          // those slots
-    std::vector<std::uint8_t> counts_;             // 0, 1, or 2 for more
     std::vector<std::uint64_t> seen_;
     std::uint64_t object_count_ = 0;
     bool is_well_formed_ = false;

@@ -258,28 +258,11 @@ class JsonView {
  public:
     JsonView(const char* at, char** unescaped) : at_(at), unescaped_(unescaped) {}
 
-    Shape shape() const { return *at_ == '{' ? Shape::object : *at_ == '[' ? Shape::array : Shape::scalar; }
-
-    Value scalar() const {
-        Source source{at_, *unescaped_};
-        switch (*at_) {
-            case 't':
-            case 'f':
-                return Value::boolean(*at_ == 't');
-            case 'n':
-                return {};
-            case '"': {
-                const Value text = Value::text(read_string(source));
-                *unescaped_ = source.unescaped;
-                return text;
-            }
-            default: {
-                Value number;
-                const auto size = static_cast<std::size_t>(source.scalar_end() - at_);
-                parse_number({at_, size}, &number);
-                return number;
-            }
-        }
+    Shape look(Value* value) const {
+        if (*at_ == '{') return Shape::object;
+        if (*at_ == '[') return Shape::array;
+        *value = scalar();
+        return Shape::scalar;
     }
 
     template <class Visit>
@@ -309,6 +292,28 @@ class JsonView {
     }
 
  private:
+    Value scalar() const {
+        Source source{at_, *unescaped_};
+        switch (*at_) {
+            case 't':
+            case 'f':
+                return Value::boolean(*at_ == 't');
+            case 'n':
+                return {};
+            case '"': {
+                const Value text = Value::text(read_string(source));
+                *unescaped_ = source.unescaped;
+                return text;
+            }
+            default: {
+                Value number;
+                const auto size = static_cast<std::size_t>(source.scalar_end() - at_);
+                parse_number({at_, size}, &number);
+                return number;
+            }
+        }
+    }
+
     static void skip_to_next(Source& source) {
         source.skip_value();
         source.skip_blanks();

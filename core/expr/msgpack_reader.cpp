@@ -167,27 +167,11 @@ class MsgpackView {
  public:
     MsgpackView(const char* at, const char* end) : at_(at), end_(end) { read_head(at, end, &head_); }
 
-    Shape shape() const {
-        return head_.type == Type::map     ? Shape::object
-               : head_.type == Type::array ? Shape::array
-                                           : Shape::scalar;
-    }
-
-    Value scalar() const {
-        switch (head_.type) {
-            case Type::boolean:
-                return Value::boolean(head_.number != 0);
-            case Type::integer:
-                return Value::integer(static_cast<std::int64_t>(head_.number));
-            case Type::unsigned_integer:
-                return Value::unsigned_integer(head_.number);
-            case Type::real:
-                return Value::real(std::bit_cast<double>(head_.number));
-            case Type::text:
-                return Value::text({head_.content, static_cast<std::size_t>(head_.number)});
-            default:
-                return {};
-        }
+    Shape look(Value* value) const {
+        if (head_.type == Type::map) return Shape::object;
+        if (head_.type == Type::array) return Shape::array;
+        *value = scalar();
+        return Shape::scalar;
     }
 
     template <class Visit>
@@ -212,6 +196,23 @@ class MsgpackView {
     }
 
  private:
+    Value scalar() const {
+        switch (head_.type) {
+            case Type::boolean:
+                return Value::boolean(head_.number != 0);
+            case Type::integer:
+                return Value::integer(static_cast<std::int64_t>(head_.number));
+            case Type::unsigned_integer:
+                return Value::unsigned_integer(head_.number);
+            case Type::real:
+                return Value::real(std::bit_cast<double>(head_.number));
+            case Type::text:
+                return Value::text({head_.content, static_cast<std::size_t>(head_.number)});
+            default:
+                return {};
+        }
+    }
+
     // As the key of a map; empty, which is no field's name, if it can be none.
     std::string_view name(std::array<char, 24>& digits) const {
         if (head_.type == Type::text) return {head_.content, static_cast<std::size_t>(head_.number)};

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "core/expr/bytes.h"
+
 namespace pinnace::expr {
 namespace {
 
@@ -206,9 +208,8 @@ Comparison mirrored(Comparison comparison) {
 
 Order order_scalars(const Value& left, const Value& right) {
     if (left.is_text() && right.is_text()) {
-        const int order = left.as_text().compare(right.as_text());
-        if (order == 0) return Order::equal;
-        return order < 0 ? Order::less : Order::greater;
+        const int order = compare_bytes(left.as_text(), right.as_text());
+        return order < 0 ? Order::less : order == 0 ? Order::equal : Order::greater;
     }
     if (left.is_text()) return reversed(order_scalars(right, left));
     if (right.is_text()) {

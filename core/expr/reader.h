@@ -44,9 +44,10 @@ struct MessageType {
     std::string name = "json";  // as queues name it
     // json, fix, nvfix, struct, composite, msgpack, xml or binary.
     std::string format = "json";
-    char field_separator = '\x01';       // fix, nvfix: after each field
-    char value_separator = '=';          // fix, nvfix: between name and value
-    std::vector<std::string> layout;     // struct, and composite with a struct header: "/name = CODE" each
+    char field_separator = '\x01';  // fix, nvfix: after each field
+    char value_separator = '=';     // fix, nvfix: between name and value
+    // struct, and composite with a struct header: "/name = CODE" each
+    std::vector<std::string> layout = {};
     std::string header_format = "json";  // composite: json or struct
 };
 

@@ -14,7 +14,7 @@
 namespace pinnace::expr {
 namespace {
 
-// Loads whose code is none of Python's: fields that are NULL whatever the message, and arrays.
+// Of fields that are NULL whatever the message.
 constexpr char kNothing = 0;
 
 template <class Unsigned>
@@ -115,20 +115,35 @@ class StructReader final : public MessageReader {
     }
 
     bool read_fields(std::span<const std::byte> body, const FieldSet& set, FieldValues& values) override {
-        FieldSet::FixedPlan& plan = set.fixed_plan();
-        if (plan.owner != id_) make_plan(set, &plan);
-        if (body.size() != layout_.size || plan.has_arrays) return read_slowly(body, set, plan, values);
+        const FieldSet::FixedPlan& plan = set.fixed_plan();
+        const bool is_fast = plan.owner == id_ && body.size() == layout_.size && plan.loads.empty();
+        if (!is_fast) return read_slowly(body, set, values);
         Value* const slots = values.overwrite(set);
         const char* const data = reinterpret_cast<const char*>(body.data());
-        for (const FixedLoad& field : plan.loads) slots[field.slot] = load_scalar(data, field);
+        for (const FieldSet::FixedPlan::Word& word : plan.words) slots[word.slot] = load_word(data, word);
         return true;
     }
 
  private:
+    static Value load_word(const char* data, const FieldSet::FixedPlan::Word& word) {
+        const auto bits = load<std::uint64_t>(data + word.offset, false);
+        if (word.kind != Kind::text) return Value::of_bits(word.kind, bits);
+        // Without its trailing zeros, which are the upper bytes of the word.
+        const auto size = (71 - static_cast<std::size_t>(std::countl_zero(bits))) / 8;
+        return Value::text({data + word.offset, size});
+    }
+
     static Value load_scalar(const char* data, const FixedLoad& field) {
         const char* const at = data + field.offset;
         if (field.code == 's' || field.code == 'p') return text_of_field(at, field.code, field.count);
         return load_element(at, field.code, field.is_big_endian);
+    }
+
+    // Of a field that is one load of eight bytes; else null.
+    static Kind kind_of_word(const FixedLoad& field) {
+        if (field.code == 's') return field.count == 8 ? Kind::text : Kind::null;
+        if (field.is_big_endian || field.count != 1) return Kind::null;
+        return field.code == 'q' ? Kind::integer : field.code == 'd' ? Kind::real : Kind::null;
     }
 
     void make_plan(const FieldSet& set, FieldSet::FixedPlan* plan) const {
@@ -137,8 +152,11 @@ class StructReader final : public MessageReader {
         for (std::size_t slot = 0; slot < set.slot_count(); ++slot) {
             FixedLoad wanted{.slot = static_cast<FieldSlot>(slot)};
             for (const StructField& field : layout_.fields) match(field, set.path(wanted.slot), &wanted);
-            plan->has_arrays = plan->has_arrays || wanted.count > 1;
-            plan->loads.push_back(wanted);
+            const Kind kind = kind_of_word(wanted);
+            if (kind == Kind::null)
+                plan->loads.push_back(wanted);
+            else
+                plan->words.push_back({wanted.offset, wanted.slot, kind});
         }
     }
 
@@ -168,12 +186,17 @@ class StructReader final : public MessageReader {
         wanted->size = field.size;
     }
 
-    // Arrays, and bodies of another size than the layout's.
-    bool read_slowly(std::span<const std::byte> body, const FieldSet& set, const FieldSet::FixedPlan& plan,
-                     FieldValues& values) const {
+    // Fields of every code, arrays, and bodies of another size than the layout's.
+    [[gnu::noinline]] bool read_slowly(std::span<const std::byte> body, const FieldSet& set,
+                                       FieldValues& values) const {
+        FieldSet::FixedPlan& plan = set.fixed_plan();
+        if (plan.owner != id_) make_plan(set, &plan);
         values.reset(set);
         if (body.size() != layout_.size) return false;
         const char* const data = reinterpret_cast<const char*>(body.data());
+        for (const FieldSet::FixedPlan::Word& word : plan.words) {
+            values.add(word.slot, load_word(data, word));
+        }
         for (const FixedLoad& field : plan.loads) {
             if (field.is_text || field.code == kNothing) {
                 values.add(field.slot, load_scalar(data, field));

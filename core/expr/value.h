@@ -41,6 +41,12 @@ class Value {
         made.real_ = value;
         return made;
     }
+    // An integer or a double by its bits.
+    static constexpr Value of_bits(Kind kind, std::uint64_t bits) {
+        Value made(kind);
+        made.unsigned_ = bits;
+        return made;
+    }
     // NULL if empty (invariant 2).
     static constexpr Value text(std::string_view value) {
         if (value.empty()) return {};

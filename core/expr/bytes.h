@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comparison of short texts without a call: names of fields and literals are a few bytes long.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace pinnace::expr {
+
+template <class Word>
+inline Word load_word(const char* at) {
+    Word word;
+    std::memcpy(&word, at, sizeof word);
+    return word;
+}
+
+inline bool equal_bytes(std::string_view left, std::string_view right) {
+    const std::size_t size = left.size();
+    if (size != right.size()) return false;
+    const char* a = left.data();
+    const char* b = right.data();
+    if (size >= 8) {
+        // Whole words, then the last one again, which may overlap.
+        for (std::size_t at = 0; at + 8 < size; at += 8) {
+            if (load_word<std::uint64_t>(a + at) != load_word<std::uint64_t>(b + at)) return false;
+        }
+        return load_word<std::uint64_t>(a + size - 8) == load_word<std::uint64_t>(b + size - 8);
+    }
+    if (size >= 4) {
+        const std::uint32_t first = load_word<std::uint32_t>(a) ^ load_word<std::uint32_t>(b);
+        return (first | (load_word<std::uint32_t>(a + size - 4) ^ load_word<std::uint32_t>(b + size - 4))) ==
+               0;
+    }
+    if (size == 0) return true;
+    // One to three bytes: the first, the middle and the last are all of them.
+    return a[0] == b[0] && a[size / 2] == b[size / 2] && a[size - 1] == b[size - 1];
+}
+
+// Below, at or above zero, as the left text stands to the right one by its bytes.
+inline int compare_bytes(std::string_view left, std::string_view right) {
+    const std::size_t size = left.size() < right.size() ? left.size() : right.size();
+    const char* a = left.data();
+    const char* b = right.data();
+    std::size_t at = 0;
+    for (; at + 8 <= size; at += 8) {
+        const auto first = load_word<std::uint64_t>(a + at);
+        const auto second = load_word<std::uint64_t>(b + at);
+        // The first byte decides, which is the lowest of a word.
+        if (first != second) return std::byteswap(first) < std::byteswap(second) ? -1 : 1;
+    }
+    if (at + 4 <= size) {
+        const auto first = load_word<std::uint32_t>(a + at);
+        const auto second = load_word<std::uint32_t>(b + at);
+        if (first != second) return std::byteswap(first) < std::byteswap(second) ? -1 : 1;
+        at += 4;
+    }
+    for (; at < size; ++at) {
+        if (a[at] != b[at])
+            return static_cast<unsigned char>(a[at]) < static_cast<unsigned char>(b[at]) ? -1 : 1;
+    }
+    return left.size() < right.size() ? -1 : left.size() == right.size() ? 0 : 1;
+}
+
+}  // namespace pinnace::expr
