@@ -16,6 +16,22 @@ inline Word load_word(const char* at) {
     return word;
 }
 
+// The first eight bytes of a text as a word, zeros where it has ended. Reads nothing beyond it.
+inline std::uint64_t prefix_of(std::string_view text) {
+    const std::size_t size = text.size();
+    const char* const at = text.data();
+    if (size >= 8) return load_word<std::uint64_t>(at);
+    if (size >= 4) {
+        const std::uint64_t last = load_word<std::uint32_t>(at + size - 4);
+        return load_word<std::uint32_t>(at) | last << (8 * (size - 4));
+    }
+    if (size == 0) return 0;
+    const auto byte = [at](std::size_t i) {
+        return static_cast<std::uint64_t>(static_cast<unsigned char>(at[i]));
+    };
+    return byte(0) | byte(size / 2) << (8 * (size / 2)) | byte(size - 1) << (8 * (size - 1));
+}
+
 inline bool equal_bytes(std::string_view left, std::string_view right) {
     const std::size_t size = left.size();
     if (size != right.size()) return false;

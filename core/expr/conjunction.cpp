@@ -63,6 +63,9 @@ bool Conjunction::make_term(Comparison comparison, const Value& literal, Term* t
             term->comparison = comparison == Comparison::not_equal ? Comparison::equal : comparison;
             term->low.text = literal.as_text().data();
             term->high.size = literal.as_text().size();
+            // A zero at its end would be taken for what is behind a shorter text.
+            term->has_word = literal.as_text().size() <= 8 && literal.as_text().back() != '\0';
+            term->word = prefix_of(literal.as_text());
             return true;
         default:
             return false;

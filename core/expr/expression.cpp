@@ -40,7 +40,10 @@ Value Expression::eval(const FieldValues& values, EvalContext& context) const {
 bool Expression::matches(const FieldValues& values, EvalContext& context) const {
     PINNACE_CHECK(slot_end_ <= values.size());
     if (conjunction_.is_made()) {
-        const Conjunction::Answer answer = conjunction_.test(values.data());
+        const char* const body = values.fixed_body();
+        const Conjunction::Answer answer = body != nullptr
+                                               ? conjunction_.test_fixed(body, values.fixed_loads())
+                                               : conjunction_.test(values.data());
         if (answer != Conjunction::Answer::unknown) return answer == Conjunction::Answer::yes;
     }
     return matches_by_machine(values, context);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/expr/fixed_load.h"
+
 namespace pinnace::expr {
 
 FieldSet::FieldSet() : nodes_(1) {}
@@ -38,7 +40,7 @@ FieldSlot FieldSet::add(const Path& path) {
                 node.sizes_ |= std::uint64_t{1} << (step.name.size() & 63);
                 node.places_.emplace(step.name, static_cast<std::uint32_t>(node.members.size()));
                 const auto place = static_cast<std::uint32_t>(node.members.size());
-                node.members.push_back({step.name, next, member_count_++, place});
+                node.members.push_back({prefix_of(step.name), step.name, next, member_count_++, place});
             }
         }
         at = next;
@@ -63,38 +65,38 @@ const FieldNode::Member* FieldNode::find_by_hash(std::string_view name) const {
     return found == places_.end() ? nullptr : &members[found->second];
 }
 
-void FieldValues::resize(std::size_t slot_count) {
-    values_.resize(slot_count);
-    has_occurred_.resize(slot_count);
-    occurrences_.resize(std::max(slot_count, occurrences_.size()));
-}
-
-void FieldValues::reset(const FieldSet& set) {
-    const std::size_t count = set.slot_count();
-    if (values_.size() != count) resize(count);
+void FieldValues::resize(const FieldSet& set) const {
+    values_.resize(set.slot_count());
+    if (occurrences_.size() < set.slot_count()) occurrences_.resize(set.slot_count());
     // Marks of former messages are below every number that this one's objects get.
     if (seen_.size() < set.member_count()) seen_.resize(set.member_count());
-    for (std::size_t slot = 0; slot < count; ++slot) {
-        values_[slot] = Value();
-        has_occurred_[slot] = 0;
-    }
-    repeated_.clear();
-    is_well_formed_ = false;
 }
 
-void FieldValues::add_further(std::uint32_t slot, const Value& value) {
+void FieldValues::add_further(std::uint32_t slot, const Value& value) const {
     std::vector<Value>& occurrences = occurrences_[slot];
-    if (has_occurred_[slot] == 1) {
-        has_occurred_[slot] = 2;
-        repeated_.push_back(slot);
+    if (!values_[slot].is_gathering()) {
         occurrences.clear();
         occurrences.push_back(values_[slot]);
+        values_[slot] = Value::gathering();
+        repeated_.push_back(slot);
     }
     occurrences.push_back(value);
 }
 
-void FieldValues::make_arrays() {
+void FieldValues::make_arrays() const {
     for (const std::uint32_t slot : repeated_) values_[slot] = Value::array(occurrences_[slot]);
+}
+
+void FieldValues::load_fixed() const {
+    repeated_.clear();
+    for (std::uint32_t slot = 0; slot < values_.size(); ++slot) {
+        const FixedLoad& load = (*fixed_loads_)[slot];
+        values_[slot] = load_element(fixed_body_, load, 0);
+        if (load.is_text) continue;
+        for (std::uint32_t i = 1; i < load.count; ++i) add_further(slot, load_element(fixed_body_, load, i));
+    }
+    make_arrays();
+    fixed_body_ = nullptr;
 }
 
 }  // namespace pinnace::expr

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -30,6 +31,7 @@ struct FieldNode {
     static constexpr std::uint32_t kNoSlot = UINT32_MAX;
 
     struct Member {
+        std::uint64_t prefix = 0;  // of the name, as prefix_of() gives it
         std::string name;
         std::uint32_t node = 0;
         std::uint32_t serial = 0;  // of all members of the set, from 0: where a reader keeps its marks
@@ -50,8 +52,10 @@ struct FieldNode {
         // Most names of a message are not wanted, and their size alone tells.
         if ((sizes_ >> (name.size() & 63) & 1) == 0) return nullptr;
         if (members.size() > kLinearCount) return find_by_hash(name);
+        const std::uint64_t prefix = prefix_of(name);
         for (const Member& member : members) {
-            if (equal_bytes(member.name, name)) return &member;
+            if (member.prefix != prefix || member.name.size() != name.size()) continue;
+            if (name.size() <= 8 || equal_bytes(member.name, name)) return &member;
         }
         return nullptr;
     }
@@ -71,16 +75,20 @@ struct FieldNode {
     std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> places_;  // in `members`, by name
 };
 
-// One load of a field of fixed place; a struct reader keeps here what it worked out for the set.
+// Where and how a field of fixed place is loaded.
 struct FixedLoad {
-    FieldSlot slot = 0;
+    // The loads that a conjunction makes itself.
+    enum class Fast : std::uint8_t { no, integer_64, integer_32, unsigned_32, real_64, text_8 };
+
     std::uint32_t offset = 0;
-    std::uint32_t count = 0;
-    std::uint32_t size = 0;  // of an element
-    char code = 0;
+    std::uint32_t count = 0;  // of elements; of a text its size
+    std::uint8_t size = 0;    // of an element
+    char code = 0;            // 0: always NULL
+    Fast fast = Fast::no;
     bool is_big_endian = false;
-    bool is_text = false;  // `count` is its size
+    bool is_text = false;
 };
+static_assert(sizeof(FixedLoad) == 16);
 
 class FieldSet {
  public:
@@ -96,18 +104,12 @@ class FieldSet {
     const FieldNode& node(std::uint32_t index) const { return nodes_[index]; }
     std::uint32_t member_count() const { return member_count_; }
 
-    // What a reader of messages of fixed layout has worked out for this set; `owner` is its layout's number.
-    // Empty again when the set grows.
+    // What a reader of messages of fixed layout has worked out for this set, by slot; `owner` is its layout's
+    // number. Empty again when the set grows.
     struct FixedPlan {
-        // Integers, doubles and texts of eight bytes in the machine's order: the fast ones.
-        struct Word {
-            std::uint32_t offset = 0;
-            FieldSlot slot = 0;
-            Kind kind = Kind::null;
-        };
-        std::vector<Word> words;
         std::uint64_t owner = 0;
-        std::vector<FixedLoad> loads;
+        // Shared, since values that were read before the set grew still need theirs.
+        std::shared_ptr<const std::vector<FixedLoad>> loads;
     };
     FixedPlan& fixed_plan() const { return fixed_plan_; }
 
@@ -124,37 +126,42 @@ class FieldSet {
 // The fields' values of one message. Kept and used again for the next one: nothing is allocated once it has
 // seen messages of that size. The values point into the message and the reader: they live until the body is
 // gone or the reader reads the next one.
+//
+// Of a message of fixed layout only the place is kept at first. A conjunction loads what it needs from there;
+// who asks for the values themselves makes all of them be loaded.
 class FieldValues {
  public:
-    // All fields NULL.
-    void reset(const FieldSet& set);
+    // --- For readers
+    // All fields absent.
+    void reset(const FieldSet& set) {
+        if (values_.size() != set.slot_count() || seen_.size() < set.member_count()) [[unlikely]]
+            resize(set);
+        for (Value& value : values_) value = Value::absent();
+        repeated_.clear();
+        fixed_body_ = nullptr;
+        is_well_formed_ = false;
+    }
     // The path of `slot` occurs (once more), with this value; a second occurrence makes an array.
     void add(std::uint32_t slot, const Value& value) {
-        if (has_occurred_[slot] != 0) {
+        if (values_[slot].is_absent())
+            values_[slot] = value;
+        else
             add_further(slot, value);
-            return;
-        }
-        has_occurred_[slot] = 1;
-        values_[slot] = value;
     }
     // The occurrences are known to be whole: makes the arrays. Readers call it last.
     void finish() {
         is_well_formed_ = true;
         if (!repeated_.empty()) make_arrays();
     }
-
-    const Value* data() const { return values_.data(); }
-    const Value& operator[](FieldSlot slot) const { return values_[slot]; }
-    std::size_t size() const { return values_.size(); }
-    bool is_well_formed() const { return is_well_formed_; }
-
-    // For a reader that knows all slots' values at once: where to put them, every one of them. Neither
-    // reset() nor finish() is needed then.
-    Value* overwrite(const FieldSet& set) {
+    // All at once, for a body of fixed layout with these loads, one a slot.
+    void set_fixed(const FieldSet& set, const std::shared_ptr<const std::vector<FixedLoad>>& loads,
+                   const char* body) {
         if (values_.size() != set.slot_count()) [[unlikely]]
-            resize(set.slot_count());
+            resize(set);
+        if (loads != fixed_loads_) [[unlikely]]
+            fixed_loads_ = loads;
+        fixed_body_ = body;
         is_well_formed_ = true;
-        return values_.data();
     }
 
     // Marks member `serial` as seen in the object `object`; false if it was seen there before (of members
@@ -166,16 +173,31 @@ class FieldValues {
     }
     std::uint64_t next_object() { return ++object_count_; }
 
- private:
-    [[gnu::noinline]] void resize(std::size_t slot_count);
-    void add_further(std::uint32_t slot, const Value& value);
-    void make_arrays();
+    // --- For expressions
+    const Value* data() const {
+        if (fixed_body_ != nullptr) load_fixed();
+        return values_.data();
+    }
+    const Value& operator[](FieldSlot slot) const { return data()[slot]; }
+    std::size_t size() const { return values_.size(); }
+    bool is_well_formed() const { return is_well_formed_; }
+    // Null unless the values are still to be loaded from it.
+    const char* fixed_body() const { return fixed_body_; }
+    const FixedLoad* fixed_loads() const { return fixed_loads_->data(); }
 
-    std::vector<Value> values_;
-    std::vector<std::uint8_t> has_occurred_;       // by slot
-    std::vector<std::vector<Value>> occurrences_;  // of slots that occur more than once
-    std::vector<std::uint32_t> repeated_;          // those slots
-    std::vector<std::uint64_t> seen_;
+ private:
+    [[gnu::noinline]] void resize(const FieldSet& set) const;
+    void add_further(std::uint32_t slot, const Value& value) const;
+    void make_arrays() const;
+    [[gnu::noinline]] void load_fixed() const;
+
+    // Mutable: values of fixed layout are loaded when somebody asks for them. One thread has all of it.
+    mutable std::vector<Value> values_;
+    mutable std::vector<std::vector<Value>> occurrences_;  // of slots that occur more than once
+    mutable std::vector<std::uint32_t> repeated_;          // those slots
+    mutable std::vector<std::uint64_t> seen_;
+    mutable const char* fixed_body_ = nullptr;
+    std::shared_ptr<const std::vector<FixedLoad>> fixed_loads_;
     std::uint64_t object_count_ = 0;
     bool is_well_formed_ = false;
 };

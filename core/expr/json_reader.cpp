@@ -15,9 +15,9 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-// A value on simdjson's tape: a word with its type in the upper byte and, in the rest, the place of a text
-// or the index behind a container; of a number the next word is the value. Reading the tape itself costs
-// half of what the element classes cost, which ask for the type again at each step.
+// A value on simdjson's tape: a word with its type in the upper byte and, in the rest, the place of a text or
+// the index behind a container; of a number the next word is the value. Reading the tape itself costs half of
+// what the element classes cost, which ask for the type again at each step.
 class TapeView {
  public:
     TapeView(const dom::document& document, std::size_t index)
@@ -55,19 +55,19 @@ class TapeView {
 
     template <class Visit>
     void for_each_member(Visit visit) const {
-        TapeView at = inside();
-        while (at.type() != TapeType::END_OBJECT) {
-            const std::string_view name = at.text();
-            ++at.index_;
-            if (!visit(name, at)) return;
-            at.index_ = at.index_behind();
+        // Copies, since a view that is passed on by reference would have to lie in memory.
+        for (std::size_t index = index_ + 1; at(index).type() != TapeType::END_OBJECT;) {
+            const std::string_view name = at(index).text();
+            if (!visit(name, at(index + 1))) return;
+            index = at(index + 1).index_behind();
         }
     }
 
     template <class Visit>
     void for_each_element(Visit visit) const {
-        for (TapeView at = inside(); at.type() != TapeType::END_ARRAY; at.index_ = at.index_behind()) {
-            if (!visit(at)) return;
+        for (std::size_t index = index_ + 1; at(index).type() != TapeType::END_ARRAY;) {
+            if (!visit(at(index))) return;
+            index = at(index).index_behind();
         }
     }
 
@@ -81,10 +81,10 @@ class TapeView {
         const auto* const bytes = reinterpret_cast<const char*>(texts_ + (tape_[index_] & kPayloadMask));
         return {bytes + sizeof(std::uint32_t), load_word<std::uint32_t>(bytes)};
     }
-    TapeView inside() const {
-        TapeView first = *this;
-        ++first.index_;
-        return first;
+    TapeView at(std::size_t index) const {
+        TapeView other = *this;
+        other.index_ = index;
+        return other;
     }
     std::size_t index_behind() const {
         switch (type()) {

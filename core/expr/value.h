@@ -2,11 +2,14 @@
 // Value: what an expression works on and gives: NULL, boolean, integer, double, text or array, in 16 bytes.
 //
 // Invariants
-// 1. A value owns nothing: texts and arrays point into the message, the program's literals or a scratch, and
+// 1. A value owns nothing: texts and arrays point into the message, the
+// program's literals or a scratch, and
 //    live no longer than these.
-// 2. A text is never empty and an array never has fewer than two elements: the empty ones are NULL, and one
+// 2. A text is never empty and an array never has fewer than two elements: the
+// empty ones are NULL, and one
 //    element alone is that element (decisions.md).
-// 3. `unsigned_integer` holds only what `integer` cannot: values of 2^63 and above.
+// 3. `unsigned_integer` holds only what `integer` cannot: values of 2^63 and
+// above.
 #pragma once
 
 #include <cstdint>
@@ -64,6 +67,17 @@ class Value {
         made.elements_ = elements.data();
         return made;
     }
+
+    // The states of a slot that a reader is filling (FieldValues): a NULL that stands for nothing yet, and an
+    // array whose elements are gathered elsewhere.
+    static constexpr Value absent() {
+        Value made;
+        made.size_ = 1;
+        return made;
+    }
+    static constexpr Value gathering() { return Value(Kind::array); }
+    constexpr bool is_absent() const { return kind_ == Kind::null && size_ == 1; }
+    constexpr bool is_gathering() const { return kind_ == Kind::array && size_ == 0; }
 
     constexpr Kind kind() const { return kind_; }
     constexpr bool is_null() const { return kind_ == Kind::null; }
