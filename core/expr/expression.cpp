@@ -37,15 +37,30 @@ Value Expression::eval(const FieldValues& values, EvalContext& context) const {
     return run(*program_, slots_.data(), values.data(), context);
 }
 
+// Four functions instead of one, each of which ends with a call of the next: so the short ways save no
+// register for what only the long ones need.
 bool Expression::matches(const FieldValues& values, EvalContext& context) const {
     PINNACE_CHECK(slot_end_ <= values.size());
-    if (conjunction_.is_made()) {
-        const char* const body = values.fixed_body();
-        const Conjunction::Answer answer = body != nullptr
-                                               ? conjunction_.test_fixed(body, values.fixed_loads())
-                                               : conjunction_.test(values.data());
-        if (answer != Conjunction::Answer::unknown) return answer == Conjunction::Answer::yes;
-    }
+    if (!conjunction_.is_made()) return matches_by_machine(values, context);
+    if (values.fixed_body() != nullptr) return matches_fixed(values, context);
+    return matches_values(values, context);
+}
+
+bool Expression::matches_fixed(const FieldValues& values, EvalContext& context) const {
+    if (!fixed_.is_for(values.fixed_loads())) [[unlikely]]
+        return matches_new_layout(values, context);
+    if (fixed_.is_made()) return fixed_.test(values.fixed_body());
+    return matches_values(values, context);
+}
+
+bool Expression::matches_new_layout(const FieldValues& values, EvalContext& context) const {
+    fixed_.make(conjunction_, values.fixed_loads());
+    return matches_fixed(values, context);
+}
+
+bool Expression::matches_values(const FieldValues& values, EvalContext& context) const {
+    const Conjunction::Answer answer = conjunction_.test(values.data());
+    if (answer != Conjunction::Answer::unknown) return answer == Conjunction::Answer::yes;
     return matches_by_machine(values, context);
 }
 

@@ -25,6 +25,7 @@
 #include "core/expr/conjunction.h"
 #include "core/expr/eval_context.h"
 #include "core/expr/field_set.h"
+#include "core/expr/fixed_conjunction.h"
 #include "core/expr/functions.h"
 #include "core/expr/path.h"
 #include "core/expr/program.h"
@@ -76,12 +77,16 @@ class Expression {
 
  private:
     explicit Expression(std::shared_ptr<const Program> program);
+    [[gnu::noinline]] bool matches_fixed(const FieldValues& values, EvalContext& context) const;
+    [[gnu::noinline]] bool matches_new_layout(const FieldValues& values, EvalContext& context) const;
+    [[gnu::noinline]] bool matches_values(const FieldValues& values, EvalContext& context) const;
     [[gnu::noinline]] bool matches_by_machine(const FieldValues& values, EvalContext& context) const;
 
     std::shared_ptr<const Program> program_;
-    std::vector<FieldSlot> slots_;  // by the program's own numbers of fields
-    std::size_t slot_end_ = 0;      // above all of them; the largest number before bind()
-    Conjunction conjunction_;       // if it is one
+    std::vector<FieldSlot> slots_;    // by the program's own numbers of fields
+    std::size_t slot_end_ = 0;        // above all of them; the largest number before bind()
+    Conjunction conjunction_;         // if it is one
+    mutable FixedConjunction fixed_;  // the same for the layout of the newest message of fixed layout
 };
 
 }  // namespace pinnace::expr

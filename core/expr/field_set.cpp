@@ -66,6 +66,7 @@ const FieldNode::Member* FieldNode::find_by_hash(std::string_view name) const {
 }
 
 void FieldValues::resize(const FieldSet& set) const {
+    fixed_loads_.reset();
     values_.resize(set.slot_count());
     if (occurrences_.size() < set.slot_count()) occurrences_.resize(set.slot_count());
     // Marks of former messages are below every number that this one's objects get.

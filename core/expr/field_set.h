@@ -156,12 +156,11 @@ class FieldValues {
     // All at once, for a body of fixed layout with these loads, one a slot.
     void set_fixed(const FieldSet& set, const std::shared_ptr<const std::vector<FixedLoad>>& loads,
                    const char* body) {
-        if (values_.size() != set.slot_count()) [[unlikely]]
-            resize(set);
-        if (loads != fixed_loads_) [[unlikely]]
-            fixed_loads_ = loads;
         fixed_body_ = body;
         is_well_formed_ = true;
+        // The same loads as before: then the size is right as well, since resize() forgets them.
+        if (loads != fixed_loads_) [[unlikely]]
+            take_loads(set, loads);
     }
 
     // Marks member `serial` as seen in the object `object`; false if it was seen there before (of members
@@ -183,9 +182,14 @@ class FieldValues {
     bool is_well_formed() const { return is_well_formed_; }
     // Null unless the values are still to be loaded from it.
     const char* fixed_body() const { return fixed_body_; }
-    const FixedLoad* fixed_loads() const { return fixed_loads_->data(); }
+    const std::shared_ptr<const std::vector<FixedLoad>>& fixed_loads() const { return fixed_loads_; }
 
  private:
+    using FixedLoads = std::shared_ptr<const std::vector<FixedLoad>>;
+    [[gnu::noinline]] void take_loads(const FieldSet& set, const FixedLoads& loads) {
+        resize(set);
+        fixed_loads_ = loads;
+    }
     [[gnu::noinline]] void resize(const FieldSet& set) const;
     void add_further(std::uint32_t slot, const Value& value) const;
     void make_arrays() const;
@@ -197,7 +201,7 @@ class FieldValues {
     mutable std::vector<std::uint32_t> repeated_;          // those slots
     mutable std::vector<std::uint64_t> seen_;
     mutable const char* fixed_body_ = nullptr;
-    std::shared_ptr<const std::vector<FixedLoad>> fixed_loads_;
+    mutable std::shared_ptr<const std::vector<FixedLoad>> fixed_loads_;
     std::uint64_t object_count_ = 0;
     bool is_well_formed_ = false;
 };

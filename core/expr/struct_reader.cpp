@@ -80,19 +80,26 @@ class StructReader final : public MessageReader {
     }
 
     bool read_fields(std::span<const std::byte> body, const FieldSet& set, FieldValues& values) override {
-        FieldSet::FixedPlan& plan = set.fixed_plan();
-        if (plan.owner != id_) [[unlikely]]
-            make_plan(set, &plan);
-        if (body.size() != layout_.size) {
-            values.reset(set);
-            return false;
-        }
+        const FieldSet::FixedPlan& plan = set.fixed_plan();
+        if (plan.owner != id_ || body.size() != layout_.size) [[unlikely]]
+            return read_rarely(body, set, values);
         values.set_fixed(set, plan.loads, reinterpret_cast<const char*>(body.data()));
         return true;
     }
 
  private:
-    [[gnu::noinline]] void make_plan(const FieldSet& set, FieldSet::FixedPlan* plan) const {
+    // The first message of a set, and messages of another size.
+    [[gnu::noinline]] bool read_rarely(std::span<const std::byte> body, const FieldSet& set,
+                                       FieldValues& values) {
+        if (body.size() != layout_.size) {
+            values.reset(set);
+            return false;
+        }
+        make_plan(set, &set.fixed_plan());
+        return read_fields(body, set, values);
+    }
+
+    void make_plan(const FieldSet& set, FieldSet::FixedPlan* plan) const {
         std::vector<FixedLoad> loads(set.slot_count());
         for (std::size_t slot = 0; slot < loads.size(); ++slot) {
             const Path& path = set.path(static_cast<FieldSlot>(slot));
