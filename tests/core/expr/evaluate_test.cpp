@@ -4,9 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <random>
 #include <string>
 #include <vector>
@@ -15,20 +13,7 @@
 #include "core/expr/expression.h"
 #include "core/expr/number.h"
 #include "core/expr/reader.h"
-
-namespace {
-// Counts every allocation of the process, so that one during an evaluation shows.
-std::size_t allocation_count = 0;
-}  // namespace
-
-void* operator new(std::size_t size) {
-    ++allocation_count;
-    void* const memory = std::malloc(size == 0 ? 1 : size);
-    if (memory == nullptr) std::abort();
-    return memory;
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#include "tests/support/allocation_watch.h"
 
 namespace pinnace::expr {
 namespace {
@@ -235,9 +220,17 @@ TEST(Evaluation, AllocatesNothingOnceItHasSeenTheMessages) {
     };
     run();
     run();
-    const std::size_t before = allocation_count;
+    if (!pinnace::testing::kAllocationsAreCounted) GTEST_SKIP() << "the sanitizer has operator new";
+    const long before = pinnace::testing::watched_allocation_count();
+    pinnace::testing::watch_allocations(true);
     for (int i = 0; i < 100; ++i) run();
-    EXPECT_EQ(allocation_count, before);
+    pinnace::testing::watch_allocations(false);
+    EXPECT_EQ(pinnace::testing::watched_allocation_count(), before);
+    // The watch itself sees an allocation.
+    pinnace::testing::watch_allocations(true);
+    delete new std::string(100, 'x');
+    pinnace::testing::watch_allocations(false);
+    EXPECT_GT(pinnace::testing::watched_allocation_count(), before);
 }
 
 TEST(Evaluation, SeveralExpressionsShareOnePassOverTheMessage) {
