@@ -2,8 +2,8 @@
 // Machine: clients and subscriptions: coming, changing, ending (D4, D8, L2, L11, M3, R1, R2, T4).
 #include <algorithm>
 
-#include "core/machine.h"
 #include "core/name_pattern.h"
+#include "core/steps.h"
 
 namespace pinnace {
 
@@ -37,10 +37,9 @@ void Machine::end_client(ClientId id, std::span<const Untaken> untaken) {
 
 void Machine::set_ring_free(ClientId id, std::uint32_t entry_count) {
     Client& client = clients[id];
-    const bool had = client.has_ring_room();
     client.ring_free = entry_count;
-    if (had == client.has_ring_room()) return;
-    for (const std::uint32_t slot : client.subscriptions) update_room(subscriptions[slot]);
+    if (client.ring_room == client.has_ring_room()) return;
+    update_ring_room(client);
     settle();
 }
 
@@ -202,6 +201,7 @@ void Machine::join(std::uint32_t slot, std::span<const QueueId> over) {
     };
     subscription.limit = limit_of(subscription.max_backlog, over);
     subscription.room = false;
+    subscription.weighted = false;
     subscription.topic_filter.reset();
     if (over.empty() && !subscription.filter.empty()) {
         const std::uint32_t type = evaluator.type(topics[subscription.topics.front()].message_type);
@@ -212,7 +212,9 @@ void Machine::join(std::uint32_t slot, std::span<const QueueId> over) {
         Queue& queue = *queues[id];
         const std::uint32_t filter = filter_slot(queue, subscription.filter);
         queue.filters[filter].members.insert(slot, subscription.order);
-        subscription.members.push_back({id, filter, 0});
+        const bool weighted = queue.config.fairness == Fairness::proportional;
+        subscription.members.push_back({id, filter, &queue.filters[filter], 0, weighted});
+        subscription.weighted = subscription.weighted || weighted;
         renew_places(queue, filter);
         auto& list = queue.subscriptions;
         list.insert(std::ranges::lower_bound(list, subscription.order, std::ranges::less{},

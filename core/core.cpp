@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/machine.h"
+#include "core/steps.h"
 
 namespace pinnace {
 
@@ -48,6 +49,8 @@ Time Core::next_due() const { return state_->wheel.next(); }
 void Core::durable(RecordIndex index) { state_->durable(index); }
 
 void Core::publish(const PublishRequest& request, std::span<PublishResult> results) {
+    if (results.size() == 1 && request.messages.size() == 1 && state_->publish_quickly(request, results[0]))
+        return;
     state_->publish(request, results);
 }
 
@@ -70,9 +73,10 @@ void Core::unsubscribe(SubscriptionId subscription, std::span<const Untaken> unt
 
 void Core::verbs(std::span<const VerbRequest> requests, std::span<Answer> answers) {
     PINNACE_CHECK(requests.size() <= answers.size());
+    Machine& machine = *state_;
     for (std::size_t index = 0; index < requests.size(); ++index)
-        answers[index] = state_->verb(requests[index]);
-    state_->settle();
+        answers[index] = machine.verb(requests[index]);
+    machine.settle();
 }
 std::optional<Time> Core::visible(const Delivery& delivery, LogPosition log) {
     return state_->visible(delivery, log);

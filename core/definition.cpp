@@ -2,8 +2,8 @@
 // Machine: topics, queues, and what a configuration may not say (section Q).
 #include <algorithm>
 
-#include "core/machine.h"
 #include "core/name_pattern.h"
+#include "core/steps.h"
 
 namespace pinnace {
 
@@ -57,6 +57,8 @@ std::expected<QueueId, Refusal> Machine::define_queue(const QueueConfig& config)
     }
     if (auto good = compile_expressions(*queue); !good) return std::unexpected(good.error());
     queue->filters.emplace_back().used = true;
+    queue->everybody = &queue->filters[0].members;
+    queue->in_turn = config.fairness == Fairness::round_robin;
     queue->classes.emplace_back().used = true;
     queue->filters[0].classes.push_back(0);
     queue->id = static_cast<QueueId>(queues.size());

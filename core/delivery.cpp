@@ -3,14 +3,11 @@
 // picks, until nobody with room is left for any of them.
 #include <algorithm>
 
-#include "core/machine.h"
+#include "core/steps.h"
 
 namespace pinnace {
 
-void Machine::settle() {
-    if (recovering) {
-        return;
-    }
+void Machine::settle_dirty() {
     if (dirty_queues.size() == 1) {
         Queue& queue = *queues[dirty_queues[0]];
         queue.dirty = false;
@@ -28,7 +25,6 @@ void Machine::settle() {
         }
         std::erase_if(dirty_queues, [&](QueueId id) { return !queues[id]->dirty; });
     }
-    ++instant;
 }
 
 void Machine::mark_queue(Queue& queue) {
@@ -46,9 +42,15 @@ void Machine::mark_class(Queue& queue, std::uint32_t match_class) {
     mark_queue(queue);
 }
 
+void Machine::mark_waiting(Queue& queue, std::uint32_t match_class) {
+    const MatchClass& match = queue.classes[match_class];
+    const bool waits = match.lane != kNone ? !lanes[match.lane].empty() : match.active != kNone;
+    if (waits || queue.fifo) mark_class(queue, match_class);
+}
+
 void Machine::mark_all(Queue& queue) {
     for (std::uint32_t index = 0; index < queue.classes.size(); ++index)
-        if (queue.classes[index].used) mark_class(queue, index);
+        if (queue.classes[index].used) mark_waiting(queue, index);
 }
 
 void Machine::dispatch(Queue& queue) {
@@ -127,8 +129,8 @@ std::uint32_t Machine::pick(Queue& queue, const MatchClass& match, const Message
     return other != kNone ? other : choose(queue, match);
 }
 
-std::uint32_t Machine::choose(const Queue& queue, const MatchClass& match) const {
-    const bool in_turn = queue.config.fairness == Fairness::round_robin;
+std::uint32_t Machine::choose_of_many(const Queue& queue, const MatchClass& match) const {
+    const bool in_turn = queue.in_turn;
     const RoomTree::Member* best = nullptr;
     const auto consider = [&](const RoomTree& tree, std::uint64_t after) {
         const std::uint32_t place = in_turn ? tree.next_after(after) : tree.best();
@@ -150,61 +152,22 @@ std::uint32_t Machine::choose(const Queue& queue, const MatchClass& match) const
 // Gives an available message to a subscription.
 void Machine::lease(Queue& queue, Handle handle, std::uint32_t slot, bool pulled) {
     MessageState& state = states[handle];
-    Subscription& subscription = subscriptions[slot];
     if (!queue.fifo) take_available(queue, handle);
     if (state.timed) wheel.erase(states, handle);
     if (state.extra != kNone) extras[state.extra].due = 0;
-    if (queue.at_most_once) {
-        if (!state.handed_over && !queue.exact)
-            queue.handed = std::max<std::uint64_t>(queue.handed, state.lease);
-        state.handed_over = 1;
-        ++queue.outstanding;
-    }
-    if (state.deliveries < kDeliveriesMax) state.deliveries = (state.deliveries + 1) & kDeliveriesMax;
-    state.lease = ++lease_counter & ((std::uint64_t{1} << 40) - 1);
-    state.holder = subscription.holder_id;
-    if (queue.fifo) {
-        hold_group(queue, handle, slot);
-    } else {
-        state.link_a = subscription.leases_tail;
-        state.link_b = kNone;
-        (subscription.leases_tail == kNone ? subscription.leases_head
-                                           : states[subscription.leases_tail].link_b) = handle;
-        subscription.leases_tail = handle;
-    }
-    ++subscription.outstanding;
-    ++queue.leased;
-    if (!pulled) queue.last_served = subscription.order;
-    ++clients[subscription.client].ring_reserved;
-
-    RecordIndex index = 0;
-    if (queue.limits) record_counts(queue, state, index);
-    const bool waits = (queue.limits && state.recovered) || (queue.at_most_once && queue.exact);
-    if (queue.at_most_once && queue.exact) index = record_single_hand_over(queue, state, false);
-    state.set_stage(Stage::handing);
-    if (waits) {
-        update_room_of(subscription);
-        handing.push({index, handle, state.position, state.lease});
-    } else {
-        hand(queue, handle);
-    }
+    grant(queue, handle, slot, body_of(state), pulled);
 }
 
-// The subscriber gets it. Its room was taken with the lease.
-void Machine::hand(Queue& queue, Handle handle) {
-    MessageState& state = states[handle];
-    Subscription& subscription = *holder_of(state);
-    Client& client = clients[subscription.client];
-    --client.ring_reserved;
-    if (client.ring_free != UINT32_MAX) --client.ring_free;
-    update_room_of(subscription);
-    state.set_stage(queue.at_most_once ? Stage::outstanding : Stage::leased);
-    const Time deadline =
-        queue.at_most_once || queue.config.lease_period == kNever ? kNever : now + queue.config.lease_period;
-    Delivery delivery = delivery_of(state, handle);
-    delivery.deadline = deadline;
-    state.cold = effects.deliver(delivery) ? 0 : 1;
-    if (!state.cold && deadline != kNever) wheel.insert(states, handle, deadline);
+// Whether a lease that is to be handed over must wait for its record, which is made here (X6, M1).
+bool Machine::waits_for_record(Queue& queue, Handle handle) {
+    const MessageState& state = states[handle];
+    RecordIndex index = 0;
+    if (queue.limits) record_counts(queue, state, index);
+    const bool exact = queue.at_most_once && queue.exact;
+    if (exact) index = record_single_hand_over(queue, state, false);
+    if (!exact && !(queue.limits && state.recovered)) return false;
+    handing.push({index, handle, state.position, state.lease});
+    return true;
 }
 
 void Machine::make_available(Queue& queue, Handle handle) {
@@ -225,66 +188,29 @@ void Machine::take_available(Queue& queue, Handle handle) {
         ActiveTree::erase({{lanes}}, queue.classes[lane.match_class].active, state.lane);
 }
 
-// The client's ring is shared by its subscriptions: when it has become full or free, all of them change.
-void Machine::update_room_of(Subscription& subscription) {
-    const Client& client = clients[subscription.client];
-    if (client.ring_free != UINT32_MAX && client.subscriptions.size() > 1) {
-        for (const std::uint32_t slot : client.subscriptions) update_room(subscriptions[slot]);
-    } else {
-        update_room(subscription);
-    }
+void Machine::update_ring_room(Client& client) {
+    client.ring_room = client.has_ring_room();
+    for (const std::uint32_t slot : client.subscriptions) update_room(subscriptions[slot]);
 }
 
 void Machine::update_room(Subscription& subscription) {
-    const bool room =
-        subscription.outstanding < subscription.limit && clients[subscription.client].has_ring_room();
-    const bool gained = room && !subscription.room;
+    const bool room = subscription.outstanding < subscription.limit && clients[subscription.client].ring_room;
     const bool changed = room != subscription.room;
+    const bool gained = room && changed;
     subscription.room = room;
+    if (room && subscription.weighted) weigh(subscription);
     for (const Membership& member : subscription.members) {
-        Queue& queue = *queues[member.queue];
-        RoomTree& tree = queue.filters[member.filter].members;
-        if (!room) {
-            if (changed) tree.set(member.place, RoomTree::kNoRoom);
-        } else if (queue.config.fairness != Fairness::proportional) {
-            if (changed) tree.set(member.place, 0);
-        } else {
-            tree.set(member.place,
-                     static_cast<double>(subscription.outstanding) / static_cast<double>(subscription.limit));
-        }
+        if (changed && !(room && member.weighted))
+            member.slot->members.set(member.place, room ? 0 : RoomTree::kNoRoom);
         if (!gained) continue;
+        Queue& queue = *queues[member.queue];
         if (member.filter == 0) {
             mark_all(queue);
         } else {
             for (const std::uint32_t match_class : queue.filters[member.filter].classes)
-                mark_class(queue, match_class);
+                mark_waiting(queue, match_class);
         }
     }
-}
-
-BodyRef Machine::body_of(const MessageState& state) const {
-    BodyRef body{LogPosition{state.log}, state.size, nullptr};
-    const Position index = state.position - stored_first;
-    if (!publishing.empty() && state.position >= stored_first && index < stored.size())
-        body.data = publishing[stored[index]].body.data;
-    return body;
-}
-
-Delivery Machine::delivery_of(const MessageState& state, Handle handle) const {
-    const std::uint32_t slot = state.holder & kSlotMask;
-    const Route route = routes[state.route];
-    Delivery delivery;
-    delivery.client = subscriptions[slot].client;
-    delivery.subscription = slot;
-    delivery.queue = route.queue;
-    delivery.topic = route.topic;
-    delivery.position = state.position;
-    delivery.lease = lease_id(state.lease);
-    delivery.count = static_cast<std::uint32_t>(state.deliveries);
-    delivery.handle = handle;
-    delivery.published = state.published;
-    delivery.body = body_of(state);
-    return delivery;
 }
 
 // B2: the oldest of the queue is a barrier, and it is due: it goes to every subscription, and leaves.

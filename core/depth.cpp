@@ -5,7 +5,7 @@
 // as others leave. Its decisions are kept in a list of the queue; the body is not.
 #include <algorithm>
 
-#include "core/machine.h"
+#include "core/steps.h"
 
 namespace pinnace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machine: the digest of durable state (rule 10), and what state costs (D11).
-#include "core/machine.h"
+#include "core/steps.h"
 
 namespace pinnace {
 

@@ -51,6 +51,17 @@ void Directory::add_block(BlockSlab& blocks, Position first) {
     if (old_tail != kNone && blocks[old_tail].live_count == 0) remove_block(blocks, old_tail);
 }
 
+void Directory::tidy(BlockSlab& blocks, StateSlab& states, std::uint32_t index) {
+    const DirectoryBlock& block = blocks[index];
+    if (block.live_count == 0) {
+        remove_block(blocks, index);
+    } else if (block.next != tail_ && blocks[block.next].live_count <= kSparse) {
+        join(blocks, states, index);
+    } else if (block.prev != kNone && blocks[block.prev].live_count <= kSparse) {
+        join(blocks, states, block.prev);
+    }
+}
+
 void Directory::remove_block(BlockSlab& blocks, std::uint32_t index) {
     Tree::erase(Nodes{blocks}, root_, index);
     const DirectoryBlock& block = blocks[index];

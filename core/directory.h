@@ -35,7 +35,7 @@ using BlockSlab = Slab<DirectoryBlock, 8>;
 
 class Directory {
  public:
-    void append(BlockSlab& blocks, StateSlab& states, std::uint32_t handle) {
+    [[gnu::always_inline]] void append(BlockSlab& blocks, StateSlab& states, std::uint32_t handle) {
         if (tail_ == kNone || blocks[tail_].used == 64) add_block(blocks, states[handle].position);
         DirectoryBlock& block = blocks[tail_];
         const std::uint32_t slot = block.used++;
@@ -46,20 +46,13 @@ class Directory {
         ++count_;
     }
 
-    void erase(BlockSlab& blocks, StateSlab& states, std::uint32_t handle) {
+    [[gnu::always_inline]] void erase(BlockSlab& blocks, StateSlab& states, std::uint32_t handle) {
         const std::uint32_t place = states[handle].place;
         const std::uint32_t index = place >> 6;
         DirectoryBlock& block = blocks[index];
         block.live &= ~(std::uint64_t{1} << (place & 63));
         --count_;
-        if (--block.live_count > kSparse || index == tail_) return;
-        if (block.live_count == 0) {
-            remove_block(blocks, index);
-        } else if (block.next != tail_ && blocks[block.next].live_count <= kSparse) {
-            join(blocks, states, index);
-        } else if (block.prev != kNone && blocks[block.prev].live_count <= kSparse) {
-            join(blocks, states, block.prev);
-        }
+        if (--block.live_count <= kSparse && index != tail_) tidy(blocks, states, index);
     }
 
     // kNone: not in the queue.
@@ -95,6 +88,8 @@ class Directory {
     using Tree = OrderedTree<Nodes>;
 
     void add_block(BlockSlab& blocks, Position first);
+    // What is done with a block in which little is left.
+    void tidy(BlockSlab& blocks, StateSlab& states, std::uint32_t index);
     void remove_block(BlockSlab& blocks, std::uint32_t index);
     void join(BlockSlab& blocks, StateSlab& states, std::uint32_t index);
 

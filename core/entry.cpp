@@ -2,7 +2,7 @@
 // Machine: the state of a message in one queue, its class and its lane.
 #include <algorithm>
 
-#include "core/machine.h"
+#include "core/steps.h"
 
 namespace pinnace {
 
@@ -48,28 +48,6 @@ Handle Machine::enter(Queue& queue, const QueueEntry& entry, const Incoming& inc
     return handle;
 }
 
-// As enter, where nothing is decided: the message is the newest one of the only class.
-void Machine::enter_quickly(Queue& queue, std::uint32_t route, const RecordHeader& header,
-                            const BodyRef& body) {
-    const Handle handle = states.allocate();
-    MessageState& state = states[handle];
-    state = {};
-    state.position = header.position;
-    state.log = body.log.bits;
-    state.published = header.time;
-    state.size = body.size;
-    state.holder = kNone;
-    state.extra = kNone;
-    state.route = route & (kRouteCountMax - 1);
-    std::uint32_t& lane = queue.classes[0].lane;
-    if (lane == kNone) lane_for(queue, 0, LaneKey{});
-    state.lane = lane;
-    ++lanes[lane].refs;
-    queue.directory.append(blocks, states, handle);
-    lane_insert(lanes[lane], states, handle);
-    mark_class(queue, 0);
-}
-
 // The lane of a class for a priority.
 std::uint32_t Machine::lane_for(Queue& queue, std::uint32_t match_class, LaneKey key) {
     MatchClass& match = queue.classes[match_class];
@@ -90,6 +68,7 @@ std::uint32_t Machine::lane_for(Queue& queue, std::uint32_t match_class, LaneKey
     lane.match_class = match_class;
     lane.fresh_head = lane.fresh_tail = lane.returned = kNone;
     ++match.refs;
+    if (!by_priority && match_class == 0) lane.refs = 1;  // it stays, since it is needed again at once
     if (by_priority) {
         LaneTree::insert({lanes}, match.lanes, index);
     } else {
@@ -98,12 +77,11 @@ std::uint32_t Machine::lane_for(Queue& queue, std::uint32_t match_class, LaneKey
     return index;
 }
 
+// Nothing has this lane any more.
 void Machine::release_lane(Queue& queue, std::uint32_t index) {
-    Lane& lane = lanes[index];
-    if (--lane.refs != 0) return;
+    const Lane& lane = lanes[index];
     MatchClass& match = queue.classes[lane.match_class];
     const bool by_priority = !queue.config.priority.empty();
-    if (!by_priority && lane.match_class == 0) return;  // it is needed again at once
     if (by_priority) {
         LaneTree::erase({lanes}, match.lanes, index);
     } else {
@@ -119,7 +97,7 @@ void Machine::change_class(Queue& queue, MessageState& state, std::uint32_t matc
     if (lanes[former].match_class == match_class) return;
     state.lane = lane_for(queue, match_class, LaneKey{lanes[former].priority, lanes[former].numbered});
     ++lanes[state.lane].refs;
-    release_lane(queue, former);
+    if (--lanes[former].refs == 0) release_lane(queue, former);
 }
 
 }  // namespace pinnace

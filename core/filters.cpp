@@ -6,7 +6,7 @@
 // more; its classes stay as they are until no message is in them, and then the slot is used again.
 #include <algorithm>
 
-#include "core/machine.h"
+#include "core/steps.h"
 
 namespace pinnace {
 

@@ -2,7 +2,7 @@
 // Machine: fifo queues: groups, their readiness, batches, and their settling (F2-F11).
 #include <algorithm>
 
-#include "core/machine.h"
+#include "core/steps.h"
 
 namespace pinnace {
 

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "core/hand_over.h"
-#include "core/machine.h"
+#include "core/steps.h"
 
 namespace pinnace {
 

@@ -69,14 +69,20 @@ struct ByPosition {
 };
 using PositionTree = OrderedTree<ByPosition>;
 
+// The newest message of all.
+inline void lane_append(Lane& lane, StateSlab& states, std::uint32_t handle) {
+    MessageState& state = states[handle];
+    state.set_stage(Stage::fresh);
+    state.link_a = lane.fresh_tail;
+    state.link_b = kNone;
+    (lane.fresh_tail == kNone ? lane.fresh_head : states[lane.fresh_tail].link_b) = handle;
+    lane.fresh_tail = handle;
+}
+
 inline void lane_insert(Lane& lane, StateSlab& states, std::uint32_t handle) {
     MessageState& state = states[handle];
     if (lane.fresh_head == kNone || states[lane.fresh_tail].position < state.position) {
-        state.set_stage(Stage::fresh);
-        state.link_a = lane.fresh_tail;
-        state.link_b = kNone;
-        (lane.fresh_tail == kNone ? lane.fresh_head : states[lane.fresh_tail].link_b) = handle;
-        lane.fresh_tail = handle;
+        lane_append(lane, states, handle);
     } else if (state.position < states[lane.fresh_head].position) {
         state.set_stage(Stage::fresh);
         state.link_a = kNone;

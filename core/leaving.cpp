@@ -2,42 +2,9 @@
 // Machine: returns (D2, X2-X4, L11) and the one way out of a queue (X7); moves into other queues (A2).
 #include <algorithm>
 
-#include "core/machine.h"
+#include "core/steps.h"
 
 namespace pinnace {
-
-RecordIndex Machine::record(RecordKind kind, std::uint32_t subject, Position position, std::uint64_t number,
-                            std::uint16_t flags) {
-    RecordHeader header;
-    header.kind = static_cast<std::uint16_t>(kind);
-    header.flags = flags;
-    header.head_size = static_cast<std::uint16_t>(head.size());
-    header.subject = subject;
-    header.position = position;
-    header.time = now;
-    header.number = number;
-    return effects.record(header, head, BodyRef{});
-}
-
-void Machine::unlease(Queue& queue, Handle handle) {
-    MessageState& state = states[handle];
-    Subscription& subscription = *holder_of(state);
-    if (queue.fifo) {
-        release_group(extras[state.extra].group);
-    } else {
-        (state.link_a == kNone ? subscription.leases_head : states[state.link_a].link_b) = state.link_b;
-        (state.link_b == kNone ? subscription.leases_tail : states[state.link_b].link_a) = state.link_a;
-    }
-    --subscription.outstanding;
-    if (queue.leased-- == queue.config.max_backlog) mark_queue(queue);
-    if (queue.at_most_once) --queue.outstanding;
-    if (state.timed) wheel.erase(states, handle);
-    if (state.stage() == Stage::handing) --clients[subscription.client].ring_reserved;
-    if (state.extra != kNone) extras[state.extra].due = 0;
-    state.lease = 0;
-    state.cold = 0;
-    update_room_of(subscription);
-}
 
 // Takes a message out of whatever its stage has it in.
 void Machine::detach(Queue& queue, Handle handle) {
@@ -60,19 +27,6 @@ void Machine::detach(Queue& queue, Handle handle) {
             break;
     }
     if (state.timed) wheel.erase(states, handle);
-}
-
-void Machine::forget(Queue& queue, Handle handle) {
-    MessageState& state = states[handle];
-    queue.directory.erase(blocks, states, handle);
-    release_lane(queue, state.lane);
-    if (queue.fifo) part_group(queue, handle, extras[state.extra].group);
-    if (state.extra != kNone) extras.free(state.extra);
-    state.position = 0;
-    state.set_stage(Stage::free);
-    states.free(handle);
-    if (!queue.beyond.empty()) mark_queue(queue);
-    if (queue.barriers != kNone) mark_queue(queue);  // B1: perhaps it was the last one before a barrier
 }
 
 // The reasons that apply to a message that is not leased (any more).
@@ -155,15 +109,20 @@ void Machine::arm(MessageState& state, Handle handle) {
 
 void Machine::leave(Queue& queue, Handle handle, std::uint8_t reasons, bool journal) {
     const MessageState& state = states[handle];
+    if (reasons == 0) {
+        if (journal && !recovering) record(RecordKind::remove, queue.journal_id, state.position, 0);
+        detach(queue, handle);
+        return forget(queue, handle);
+    }
     const Expired event{queue.id, state.position, reasons, body_of(state)};
-    const QueueId dead = reasons != 0 ? find_queue(queue.config.dead_letter_queue) : kNone;
+    const QueueId dead = find_queue(queue.config.dead_letter_queue);
     const bool moves = dead != kNone && !state.purged && !recovering;
     if (!moves || !move(queue, handle, *queues[dead], false, reasons)) {
         if (journal && !recovering) record(RecordKind::remove, queue.journal_id, state.position, reasons);
         detach(queue, handle);
         forget(queue, handle);
     }
-    if (reasons != 0 && !recovering) effects.expired(event);
+    if (!recovering) effects.expired(event);
 }
 
 // At most once: nothing is recorded, since the hand-over was.

@@ -6,6 +6,7 @@
 //   publish.cpp     accepting messages: numbers, positions, entry decisions, their records
 //   delivery.cpp    who gets what: room, dirty classes, dispatch, leases (D1-D10)
 //   leaving.cpp     returns, and the one way out of a queue (X7); dead letters, redrive, purge
+//   steps.h         the steps that every message takes: lease, hand, end of lease, out
 //   verbs.cpp       acknowledge, cancel, expire, renew
 //   clients.cpp     clients and subscriptions coming, changing and ending
 //   hand_over.cpp   at-most-once: reservations (M1)
@@ -157,13 +158,17 @@ struct Machine {
     void decide_by_values(const Queue& queue, QueueEntry& entry);
     std::string_view group_of_values(const Queue& queue);
     void read_body(std::uint32_t type, TopicId topic, const std::byte* data, std::uint32_t size);
-    void keep_reserve();
+    void keep_reserve() {
+        if (next_position + options.position_reserve / 2 > reserved) reserve_more();
+    }
+    void reserve_more();
     void publish_to_subscribers(TopicId topic, Position position, const BodyRef& body);
 
     // --- entry.cpp
     // kNone: it stays beyond the depth (TD1). `fills`: it comes in from there.
     Handle enter(Queue& queue, const QueueEntry& entry, const Incoming& incoming, bool fills = false);
-    void enter_quickly(Queue& queue, std::uint32_t route, const RecordHeader& header, const BodyRef& body);
+    void enter_quickly(Queue& queue, std::uint32_t route, const RecordHeader& header, const BodyRef& body,
+                       bool at_once);
     std::uint32_t lane_for(Queue& queue, std::uint32_t match_class, LaneKey key);
     void release_lane(Queue& queue, std::uint32_t lane);
     void change_class(Queue& queue, MessageState& state, std::uint32_t match_class);
@@ -198,23 +203,40 @@ struct Machine {
     std::uint32_t next_sticky_group(Queue& queue, std::uint32_t other, std::uint32_t& filter);
 
     // --- delivery.cpp
-    void settle();
+    // Every command's end.
+    void settle() {
+        if (recovering) return;
+        if (!dirty_queues.empty()) settle_dirty();
+        ++instant;
+    }
+    void settle_dirty();
     void dispatch(Queue& queue);
     Handle next_available(Queue& queue, std::uint32_t& match_class);
     std::uint32_t pick(Queue& queue, const MatchClass& match, const MessageState& state);
-    std::uint32_t choose(const Queue& queue, const MatchClass& match) const;
+    std::uint32_t choose(const Queue& queue, const MatchClass& match) const {
+        if (queue.in_turn || !match.slots.empty()) return choose_of_many(queue, match);
+        return queue.everybody->best_slot();
+    }
+    std::uint32_t choose_of_many(const Queue& queue, const MatchClass& match) const;
     void lease(Queue& queue, Handle handle, std::uint32_t slot, bool pulled = false);
-    void hand(Queue& queue, Handle handle);
+    // The same for a message that is in no list and has no timer.
+    void grant(Queue& queue, Handle handle, std::uint32_t slot, const BodyRef& body, bool pulled);
+    bool waits_for_record(Queue& queue, Handle handle);
+    void hand(Queue& queue, Handle handle, const BodyRef& body);
     void make_available(Queue& queue, Handle handle);
     void take_available(Queue& queue, Handle handle);
     void mark_class(Queue& queue, std::uint32_t match_class);
+    // Unless nothing of it is available.
+    void mark_waiting(Queue& queue, std::uint32_t match_class);
     void mark_all(Queue& queue);
     void update_room(Subscription& subscription);
     void update_room_of(Subscription& subscription);
+    void weigh(const Subscription& subscription);
+    void update_ring_room(Client& client);
     void mark_queue(Queue& queue);
     bool release_barrier(Queue& queue);
     BodyRef body_of(const MessageState& state) const;
-    Delivery delivery_of(const MessageState& state, Handle handle) const;
+    Delivery delivery_of(const MessageState& state, Handle handle, const BodyRef& body) const;
 
     // --- leaving.cpp
     // The lease's end, for any reason: frees place, timer and list. The stage is left to the caller.
@@ -228,6 +250,7 @@ struct Machine {
     std::uint8_t spent(const Queue& queue, const MessageState& state) const;
     // The one way out (X7). `journal`: a record says so.
     void leave(Queue& queue, Handle handle, std::uint8_t reasons, bool journal = true);
+    void leave_processed(Queue& queue, Handle handle);
     void forget(Queue& queue, Handle handle);
     void forget_outstanding(Queue& queue, Handle handle);
     bool plan_move(Queue& to, const MessageState& old, std::string_view group, bool redrive);
@@ -332,9 +355,8 @@ struct Machine {
         return state.extra == kNone ? kNever : extras[state.extra].expiry;
     }
     Subscription* holder_of(const MessageState& state) {
-        const std::uint32_t slot = state.holder & kSlotMask;
-        if (state.holder == kNone || slot >= subscriptions.size()) return nullptr;
-        Subscription& subscription = subscriptions[slot];
+        if (state.holder == kNone) return nullptr;
+        Subscription& subscription = subscriptions[state.holder & kSlotMask];
         return subscription.holder_id == state.holder && subscription.client != kNone ? &subscription
                                                                                       : nullptr;
     }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/expr/convert.h"
-#include "core/machine.h"
+#include "core/steps.h"
 
 namespace pinnace {
 
@@ -21,10 +21,6 @@ void Machine::publish(const PublishRequest& request, std::span<PublishResult> re
     if (request.messages.empty()) return;
     publishing = request.messages;
     stored.clear();
-    if (results.size() == 1 && publish_quickly(request, results[0])) {
-        publishing = {};
-        return;
-    }
     planned_dedups.clear();
     group_names.clear();
     const Answer answer = make_plan(request, results);
@@ -42,6 +38,36 @@ void Machine::publish(const PublishRequest& request, std::span<PublishResult> re
         settle();
     }
     publishing = {};
+}
+
+// As enter, where nothing is decided: the message is the newest one of the only class. `at_once`: it is given
+// to whoever is there, if no other one waits. If the class is clean and others wait, nobody has room.
+[[gnu::always_inline]] inline void Machine::enter_quickly(Queue& queue, std::uint32_t route,
+                                                          const RecordHeader& header, const BodyRef& body,
+                                                          bool at_once) {
+    const Handle handle = states.allocate();
+    MessageState& state = states[handle];
+    state = {};
+    state.position = header.position;
+    state.log = body.log.bits;
+    state.published = header.time;
+    state.size = body.size;
+    state.holder = kNone;
+    state.extra = kNone;
+    state.route = route & (kRouteCountMax - 1);
+    MatchClass& match = queue.classes[0];
+    if (match.lane == kNone) lane_for(queue, 0, LaneKey{});
+    state.lane = match.lane;
+    Lane& lane = lanes[match.lane];
+    ++lane.refs;
+    queue.directory.append(blocks, states, handle);
+    if (lane.empty() && !match.dirty && at_once && queue.leased < queue.config.max_backlog) {
+        const std::uint32_t slot = choose(queue, match);
+        if (slot != kNone) return grant(queue, handle, slot, body, false);
+    } else if (lane.empty()) {
+        mark_class(queue, 0);
+    }
+    lane_append(lane, states, handle);
 }
 
 // The ordinary message: one, new, for queues that decide nothing. False: it is not that.
@@ -77,13 +103,18 @@ bool Machine::publish_quickly(const PublishRequest& request, PublishResult& resu
     header.time = now;
     effects.record(header, topic.quick_head, message.body);
     result = {Answer::ok, header.position};
-    stored.push_back(0);
-    stored_first = header.position;
+    // Whoever has room gets it at once, unless somebody is to see it before.
+    const bool at_once = topic.subscriptions.empty() && dirty_queues.empty();
     for (const TopicRoute& route : topic.routes)
-        enter_quickly(*queues[route.queue], route.route, header, message.body);
+        enter_quickly(*queues[route.queue], route.route, header, message.body, at_once);
     if (!topic.subscriptions.empty()) publish_to_subscribers(message.topic, header.position, message.body);
     keep_reserve();
+    if (recovering || dirty_queues.empty()) return settle(), true;
+    publishing = request.messages;
+    stored.assign(1, 0);
+    stored_first = header.position;
     settle();
+    publishing = {};
     return true;
 }
 
@@ -268,9 +299,8 @@ void Machine::store(const PublishRequest& request, std::size_t index, PublishRes
 
 // Positions that may be seen must have been reserved durably (rule 12): the next reservation is made when
 // half of the last one is left, so that publishes wait only if the disk stands still.
-void Machine::keep_reserve() {
-    const Position half = options.position_reserve / 2;
-    if (reserve_record != 0 || (reserved > next_position && reserved - next_position >= half)) return;
+void Machine::reserve_more() {
+    if (reserve_record != 0) return;
     reserved = next_position + options.position_reserve;
     reserve_record = record(RecordKind::reserve, 0, reserved, 0);
 }
@@ -285,7 +315,8 @@ void Machine::publish_to_subscribers(TopicId topic, Position position, const Bod
             if (!evaluator.matches(*subscription.topic_filter)) continue;
         }
         if (!client.has_ring_room()) continue;
-        if (client.ring_free != UINT32_MAX) --client.ring_free;
+        client.use_ring_place();
+        if (!client.has_ring_room()) update_ring_room(client);
         Delivery delivery;
         delivery.client = subscription.client;
         delivery.subscription = slot;

@@ -2,7 +2,7 @@
 // Machine: pulls (PL1): up to N messages at once for a client that has no standing subscription.
 #include <algorithm>
 
-#include "core/machine.h"
+#include "core/steps.h"
 
 namespace pinnace {
 

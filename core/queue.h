@@ -87,7 +87,9 @@ struct Queue {
     bool plain = false;              // nothing is decided at entry
     bool quick = false;              // plain, at least once, delivered as sequenced, without filters
     Directory directory;
-    std::vector<FilterSlot> filters;
+    std::deque<FilterSlot> filters;       // they never move
+    const RoomTree* everybody = nullptr;  // the members without a filter, filters[0]
+    bool in_turn = false;                 // round-robin
     std::vector<MatchClass> classes;
     std::vector<std::uint32_t> dirty_classes;
     std::vector<std::uint32_t> subscriptions;  // slots, in order of subscribing
@@ -141,15 +143,21 @@ struct Client {
     std::uint32_t ring_free = UINT32_MAX;
     std::uint32_t ring_reserved = 0;  // deliveries that wait for a record
     bool open = false;
+    bool ring_room = true;                     // as its subscriptions know it
     std::vector<std::uint32_t> subscriptions;  // slots
 
     bool has_ring_room() const { return ring_free > ring_reserved; }
+    void use_ring_place() {
+        if (ring_free != UINT32_MAX) --ring_free;
+    }
 };
 
 struct Membership {
     QueueId queue = kNone;
     std::uint32_t filter = 0;
-    std::uint32_t place = 0;  // in the slot's RoomTree
+    FilterSlot* slot = nullptr;  // of that queue, at `filter`
+    std::uint32_t place = 0;     // in the slot's RoomTree
+    bool weighted = false;       // the queue is proportional (D6)
 };
 
 struct Subscription {
@@ -162,6 +170,7 @@ struct Subscription {
     std::uint32_t leases_head = kNone;
     std::uint32_t leases_tail = kNone;
     bool room = false;
+    bool weighted = false;  // its rank changes with each lease (D6: proportional)
     std::string target;
     std::string filter;
     std::optional<expr::Expression> topic_filter;  // T4

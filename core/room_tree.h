@@ -46,15 +46,21 @@ class RoomTree {
 
     void set(std::uint32_t place, double key) {
         members_[place].key = key;
-        if (members_.size() <= kFlatCount) return;
+        if (flat_) return;
         for (std::uint32_t node = (leaf_count_ + place) >> 1; node != 0; node >>= 1) play(node);
     }
 
     // The place of the smallest key, or kNone if nobody has room.
     std::uint32_t best() const {
-        if (members_.size() <= kFlatCount) return best_of_few();
+        if (flat_) return best_of_few();
         const std::uint32_t place = winner(1);
         return members_[place].key == kNoRoom ? kNone : place;
+    }
+
+    // Its subscription, or kNone.
+    std::uint32_t best_slot() const {
+        const std::uint32_t place = best();
+        return place == kNone ? kNone : members_[place].slot;
     }
 
     // The first place with room whose order is above `order`, or kNone. Keys are 0 or kNoRoom.
@@ -70,7 +76,7 @@ class RoomTree {
         }
         if (low == members_.size()) return kNone;
         if (members_[low].key != kNoRoom) return low;
-        if (members_.size() <= kFlatCount) {
+        if (flat_) {
             while (++low < members_.size())
                 if (members_[low].key != kNoRoom) return low;
             return kNone;
@@ -87,14 +93,15 @@ class RoomTree {
     static constexpr std::size_t kFlatCount = 6;
 
     std::uint32_t best_of_few() const {
-        std::uint32_t best = kNone;
+        const Member* best = nullptr;
         double least = kNoRoom;
-        for (std::uint32_t place = 0; place < members_.size(); ++place) {
-            if (members_[place].key >= least) continue;
-            least = members_[place].key;
-            best = place;
+        for (const Member& member : members_) {
+            if (member.key >= least) continue;
+            least = member.key;
+            best = &member;
+            if (least == 0) break;  // nobody can have less
         }
-        return best;
+        return best == nullptr ? kNone : static_cast<std::uint32_t>(best - members_.data());
     }
 
     // The winning place below a node; beyond the members if there is none.
@@ -108,6 +115,7 @@ class RoomTree {
         winners_[node] = take_right ? right : left;
     }
     void rebuild() {
+        flat_ = members_.size() <= kFlatCount;
         leaf_count_ = std::bit_ceil(static_cast<std::uint32_t>(members_.size() | 1));
         winners_.assign(leaf_count_, 0);
         for (std::uint32_t node = leaf_count_ - 1; node != 0; --node) {
@@ -122,6 +130,7 @@ class RoomTree {
     std::vector<Member> members_;
     std::vector<std::uint32_t> winners_;
     std::uint32_t leaf_count_ = 1;
+    bool flat_ = true;
 };
 
 }  // namespace pinnace

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "core/machine.h"
+#include "core/steps.h"
 
 namespace pinnace {
 
@@ -71,9 +71,11 @@ void Machine::durable(RecordIndex index) {
     while (!handing.empty() && handing.front().index <= index) {
         const AwaitedRecord waiting = handing.front();
         handing.pop();
-        const MessageState& state = states[waiting.handle];
+        MessageState& state = states[waiting.handle];
         if (state.position != waiting.position || state.stage() != Stage::handing) continue;
-        if (state.lease == waiting.lease) hand(queue_of(state), waiting.handle);
+        if (state.lease != waiting.lease) continue;
+        --clients[holder_of(state)->client].ring_reserved;
+        hand(queue_of(state), waiting.handle, body_of(state));
     }
     settle();
 }

@@ -28,7 +28,7 @@ class TimerWheel {
         for (auto& level : heads_) level.fill(kNone);
     }
 
-    void insert(StateSlab& states, std::uint32_t index, Time deadline) {
+    [[gnu::always_inline]] void insert(StateSlab& states, std::uint32_t index, Time deadline) {
         MessageState& state = states[index];
         state.when = deadline < time_ ? time_ : deadline;
         state.timed = 1;
@@ -36,7 +36,7 @@ class TimerWheel {
         ++count_;
     }
 
-    void erase(StateSlab& states, std::uint32_t index) {
+    [[gnu::always_inline]] void erase(StateSlab& states, std::uint32_t index) {
         MessageState& state = states[index];
         state.timed = 0;
         --count_;

@@ -1,26 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machine: acknowledge, cancel, expire, renew by bookmark (L3-L10, M2), and deliveries of cold bodies (D12).
-#include "core/machine.h"
+#include "core/steps.h"
 
 namespace pinnace {
-
-LeaseId Machine::lease_id(std::uint64_t counter) const {
-    return static_cast<LeaseId>(options.epoch) << 40 | counter;
-}
-
-// The message's state, by hint in one load, else by position.
-Handle Machine::find(const Queue& queue, Position position, Handle hint) const {
-    if (position == 0) return kNone;
-    if (states.contains(hint)) {
-        const MessageState& state = states[hint];
-        if (state.position == position && routes[state.route].queue == queue.id) return hint;
-    }
-    return queue.directory.find(blocks, states, position);
-}
-
-bool Machine::holds(ClientId client, const MessageState& state) const {
-    return subscriptions[state.holder & kSlotMask].client == client;
-}
 
 Answer Machine::verb(const VerbRequest& request) {
     if (request.queue >= queues.size()) return Answer::unknown;
@@ -43,7 +25,11 @@ Answer Machine::verb(const VerbRequest& request) {
     if (request.verb != Verb::acknowledge && request.verb != Verb::expire) return Answer::bad_request;
     if (queue.fifo && (!holder || request.lease != lease_id(state.lease))) return Answer::stale;  // F11
     if (leased && !holder && queue.config.leasing == Leasing::strict) return Answer::not_owner;
-    leave(queue, handle, request.verb == Verb::expire ? std::uint8_t{kForcedExpire} : std::uint8_t{0});
+    if (request.verb == Verb::acknowledge) {
+        leave_processed(queue, handle);
+    } else {
+        leave(queue, handle, kForcedExpire);
+    }
     return Answer::ok;
 }
 
@@ -116,7 +102,7 @@ std::optional<Delivery> Machine::current_delivery(const VerbRequest& request) co
     const Handle handle = find_lease(request.queue, request.position, request.lease, request.handle);
     if (handle == kNone || !holds(request.client, states[handle])) return std::nullopt;
     const MessageState& state = states[handle];
-    Delivery delivery = delivery_of(state, handle);
+    Delivery delivery = delivery_of(state, handle, body_of(state));
     delivery.deadline = state.timed ? state.when : kNever;
     return delivery;
 }
