@@ -109,6 +109,9 @@ TopicId Core::find_topic(std::string_view name) const { return state_->find_topi
 QueueId Core::find_queue(std::string_view name) const { return state_->find_queue(name); }
 std::string_view Core::topic_name(TopicId topic) const { return state_->topics[topic].name; }
 std::string_view Core::queue_name(QueueId queue) const { return state_->queues[queue]->config.name; }
+std::string_view Core::message_type(QueueId queue) const {
+    return state_->queues[queue]->config.message_type;
+}
 std::size_t Core::queue_count() const { return state_->queues.size(); }
 TopicId Core::topic_of_record(std::uint32_t subject) const {
     return subject < state_->topic_of_journal.size() ? state_->topic_of_journal[subject] : kNone;
@@ -151,7 +154,7 @@ void Core::query(QueueId id, const std::function<bool(const QueuedMessage&)>& vi
     for (const Handle handle : found) {
         const MessageState& message = machine.states[handle];
         const QueuedMessage item{message.position, machine.routes[message.route].topic,
-                                 machine.body_of(message), message.published};
+                                 machine.body_of(message), message.published, machine.body_position(message)};
         if (!visit(item)) return;
     }
 }

@@ -150,6 +150,7 @@ struct QueuedMessage {
     TopicId topic = kNone;
     BodyRef body;
     Time published = 0;
+    Position body_position = 0;  // of the record that has the body
 };
 
 struct CoreOptions {
@@ -252,6 +253,7 @@ class Core {
     bool deduplicates(QueueId queue) const;
     std::string_view topic_name(TopicId topic) const;
     std::string_view queue_name(QueueId queue) const;
+    std::string_view message_type(QueueId queue) const;
     std::size_t queue_count() const;
     QueueStatus status(QueueId queue) const;
     // Messages that are available now, in delivery order (V1), until `visit` says false.

@@ -227,6 +227,7 @@ bool Machine::release_barrier(Queue& queue) {
     delivery.count = 1;
     delivery.published = state.published;
     delivery.body = body_of(state);
+    delivery.body_position = body_position(state);
     for (const std::uint32_t slot : queue.subscriptions) {
         if (!matches_slot(queue, state, filter_of(subscriptions[slot], queue.id))) continue;
         delivery.client = subscriptions[slot].client;

@@ -25,6 +25,8 @@ struct Delivery {
     Handle handle = kNone;
     Time published = 0;  // engine time of the publish (D7)
     BodyRef body;        // body.data is null unless the delivery is part of the publish itself
+    Position body_position =
+        0;  // of the record that has the body; not `position` if the message was moved (A2)
 };
 
 // Why a message left without being processed (X1), as bits; texts are joined in this order.

@@ -104,10 +104,8 @@ void Machine::drop_filter_slot(Queue& queue, std::uint32_t slot) {
 
 // Reads a queued message's body for an expression that comes later than the message.
 void Machine::read_queued(const Queue& queue, const MessageState& state) {
-    const Position position =
-        state.extra != kNone && extras[state.extra].origin != 0 ? extras[state.extra].origin : state.position;
     BodyRef body = body_of(state);
-    if (body.data == nullptr) body.data = effects.body(position, body);
+    if (body.data == nullptr) body.data = effects.body(body_position(state), body);
     read_body(queue.type, routes[state.route].topic, body.data, body.size);
     evaluator.facts().lease_count = static_cast<std::uint32_t>(state.deliveries);
     evaluator.facts().was_leased = state.deliveries != 0;

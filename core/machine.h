@@ -236,6 +236,11 @@ struct Machine {
     void mark_queue(Queue& queue);
     bool release_barrier(Queue& queue);
     BodyRef body_of(const MessageState& state) const;
+    // Of the record that has the body.
+    Position body_position(const MessageState& state) const {
+        const bool moved = state.extra != kNone && extras[state.extra].origin != 0;
+        return moved ? extras[state.extra].origin : state.position;
+    }
     Delivery delivery_of(const MessageState& state, Handle handle, const BodyRef& body) const;
 
     // --- leaving.cpp

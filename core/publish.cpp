@@ -322,6 +322,7 @@ void Machine::publish_to_subscribers(TopicId topic, Position position, const Bod
         delivery.subscription = slot;
         delivery.topic = topic;
         delivery.position = position;
+        delivery.body_position = position;
         delivery.published = now;
         delivery.count = 1;
         delivery.body = body;

@@ -404,7 +404,7 @@ void Pump<Port, Log, Out>::ask_for_bodies(SubscriptionId id) {
         if (entry.state != State::wanted) continue;
         const std::uint64_t token = (std::uint64_t{id} << 32) | number;
         const Delivery& d = entry.delivery;
-        if (!log_.request_read({token, d.position, d.body.size, d.published, d.topic})) return;
+        if (!log_.request_read({token, d.body_position, d.body.size, d.published, d.topic})) return;
         entry.state = State::asked;
     }
 }

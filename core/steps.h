@@ -88,6 +88,7 @@ inline BodyRef Machine::body_of(const MessageState& state) const {
     delivery.handle = handle;
     delivery.published = state.published;
     delivery.body = body;
+    delivery.body_position = body_position(state);
     return delivery;
 }
 

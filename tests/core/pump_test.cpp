@@ -231,6 +231,44 @@ TEST_F(PumpTest, AColdBodyIsReadAndLaterDeliveriesOfItsSubscriptionWait) {
     EXPECT_EQ(both[0].deadline, now_ + 10 * kSecond);
 }
 
+// A2: a dead letter is moved by reference; its body stays where the first record is.
+TEST_F(PumpTest, TheColdBodyOfAMovedMessageIsReadFromTheRecordThatHasIt) {
+    FakePort port;
+    FakeLog log;
+    FakeOutside outside;
+    FakePump pump{log, outside, CoreOptions{}, PumpLimits{}};
+    QueueConfig first;
+    first.name = "First";
+    first.dead_letter_queue = "Dead";
+    QueueConfig dead;
+    dead.name = "Dead";
+    ASSERT_TRUE(pump.core().define_queue(first));
+    const QueueId to = *pump.core().define_queue(dead);
+    ASSERT_TRUE(pump.core().finish_definitions());
+    pump.core().recovered(kStart, true);
+    const auto session = pump.open_session(port, 1);
+    const auto turn_durably = [&] {
+        log.publish();
+        log.make_durable();
+        while (pump.turn(kStart)) log.make_durable();
+    };
+    port.publish(pump.core().find_topic("First"), "body");
+    turn_durably();
+    const Position position = pump.core().status(0).oldest;
+    VerbRequest expire;
+    expire.verb = Verb::expire;
+    expire.queue = 0;
+    expire.position = position;
+    port.verb(expire);
+    turn_durably();
+    ASSERT_NE(pump.core().status(to).oldest, position);
+    pump.core().query(to, [&](const QueuedMessage& m) { return log.evict(m.body.log), true; });
+    ASSERT_TRUE(pump.subscribe(session, {kNone, "Dead", 1, {}}));
+    turn_durably();
+    ASSERT_EQ(log.reads.size(), 1u);
+    EXPECT_EQ(log.reads[0].position, position);
+}
+
 TEST_F(PumpTest, AnUnreadableBodyLeavesAndTheOthersGoOn) {
     for (const char* body : {"a", "b"}) publisher_.publish(topic_, body);
     turn();
