@@ -12,6 +12,11 @@
 namespace pinnace::journal {
 namespace {
 
+// Beside its journal an engine keeps its socket, unless it was told another place, and the socket's lock.
+bool is_socket_of_engine(std::string_view name) {
+    return name.ends_with(".sock") || name.ends_with(".sock.lock");
+}
+
 // Called for each batch that is whole.
 using VisitBatch = std::function<void(const std::string& path, const BatchView& batch)>;
 
@@ -49,7 +54,7 @@ class Inspection {
     }
 
     void look_at(const std::string& name, std::vector<Found>& active) {
-        if (name == kLockName) return;
+        if (name == kLockName || is_socket_of_engine(name)) return;
         if (is_preparing_name(name))
             return find(FindingKind::warning, name, 0, "left by a preparation that was ended");
         if (!parse_segment_name(name))

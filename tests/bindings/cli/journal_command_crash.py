@@ -55,6 +55,7 @@ class JournalCommand(unittest.TestCase):
         self.stop()
         run = pinnace("journal", "verify", self.data)
         self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertTrue(run.stdout.endswith("whole\n"), run.stdout)
         run = pinnace("journal", "dump", "--records-only", "--first", "2", "--last", "2", self.data)
         self.assertEqual(run.returncode, 0, run.stdout)
         self.assertIn('{"id":"second"}', run.stdout)
