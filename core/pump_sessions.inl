@@ -133,6 +133,30 @@ std::expected<Subscribed, RequestError> Pump<Port, Log, Out>::replace(SessionId 
 }
 
 template <SessionPort Port, LogPort Log, Outside Out>
+std::expected<Pulled, RequestError> Pump<Port, Log, Out>::pull(SessionId id, PullRequest request) {
+    Session& s = session(id);
+    if (request.subscription != kNone && !owns(id, request.subscription)) {
+        return std::unexpected(RequestError{Answer::bad_request, "no such subscription of this session"});
+    }
+    refresh_ring(s);
+    if (s.violated) return std::unexpected(RequestError{Answer::bad_request, "the session is detached"});
+    request.client = s.client;
+    auto answer = core_.pull(request);
+    end_step();
+    if (answer) subscription(answer->subscription, id);
+    return answer;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+std::expected<std::uint64_t, RequestError> Pump<Port, Log, Out>::verbs_where(SessionId id,
+                                                                             VerbWhereRequest request) {
+    request.client = session(id).client;
+    auto answer = core_.verbs_where(request);
+    end_step();
+    return answer;
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
 bool Pump<Port, Log, Out>::unsubscribe(SessionId id, SubscriptionId subscription) {
     if (!owns(id, subscription)) return false;
     Session& s = session(id);

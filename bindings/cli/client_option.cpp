@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/cli/client_option.h"
 
+#include <fmt/format.h>
+
 #include <csignal>
+
+#include "core/config_parse.h"
 
 namespace pinnace::cli {
 
@@ -17,11 +21,21 @@ void add_socket_option(CLI::App& app, std::string& socket) {
         ->type_name("PATH");
 }
 
-Connection connect(const std::string& socket, const char* name, bool subscribes) {
+std::chrono::nanoseconds duration_option(const char* option, const std::string& text) {
+    const auto duration = parse_duration(text);
+    if (!duration) {
+        throw CommandError{fmt::format("{} {}: a duration is needed, for example 10s", option, text),
+                           kWrongUsage};
+    }
+    return std::chrono::nanoseconds(*duration);
+}
+
+Connection connect(const std::string& socket, const char* name, bool subscribes, bool publishes) {
     ConnectionOptions options;
     options.socket = socket;
     options.name = name;
     options.subscribes = subscribes;
+    if (!publishes) options.submit_size = 1u << 20;
     options.connect_timeout = Timeout::zero();
     return or_fail(Connection::open(options));
 }

@@ -3,6 +3,7 @@
 // line.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "bindings/cli/command.h"
@@ -12,8 +13,12 @@ namespace pinnace::cli {
 
 void add_socket_option(CLI::App& app, std::string& socket);
 
+// A duration as scenarios and the configuration write it: a number and ns, us, ms, s, m, h or d.
+std::chrono::nanoseconds duration_option(const char* option, const std::string& text);
+
 // `name` is shown by status. An engine that is not there is an error at once.
-Connection connect(const std::string& socket, const char* name, bool subscribes);
+// One that publishes gets room for messages.
+Connection connect(const std::string& socket, const char* name, bool subscribes, bool publishes = false);
 
 // The value, or the error as one line.
 template <class T>

@@ -28,6 +28,11 @@ std::size_t sequence_length(std::string_view bytes, std::size_t at) {
     return length;
 }
 
+std::string body_member(std::string_view body) {
+    if (is_text(body)) return "\"body\":" + json_string(body);
+    return "\"body_base64\":\"" + base64(body) + "\"";
+}
+
 }  // namespace
 
 bool is_text(std::string_view bytes) {
@@ -103,8 +108,14 @@ std::string json_line(const Message& message) {
         R"({{"topic":{},"queue":{},"bookmark":"{}","count":{},"published":"{}","lease_end":{},)",
         json_string(message.topic()), json_string(message.queue()), message.bookmark().text(),
         message.count(), time_text(message.published_ns()), end ? '"' + time_text(*end) + '"' : "null");
-    if (is_text(message.text())) return out + "\"body\":" + json_string(message.text()) + "}";
-    return out + "\"body_base64\":\"" + base64(message.text()) + "\"}";
+    return out + body_member(message.text()) + "}";
+}
+
+std::string json_line(const FoundMessage& message, std::string_view queue) {
+    const std::string out = fmt::format(R"({{"topic":{},"queue":{},"bookmark":"{}","published":"{}",)",
+                                        json_string(message.topic), json_string(queue),
+                                        message.bookmark.text(), time_text(message.published_ns));
+    return out + (message.readable ? body_member(message.body) : "\"body\":null") + "}";
 }
 
 }  // namespace pinnace::cli

@@ -68,6 +68,8 @@ std::expected<void, Error> Connection::close(Timeout timeout) {
     return result;
 }
 
+void Connection::abandon() { session_->abandon(); }
+
 std::expected<std::string, Error> Connection::status() {
     if (!session_->is_usable()) return std::unexpected(session_->why_unusable());
     const auto answer = session_->request(protocol::RequestKind::status, {}, Deadline(kForever));
@@ -107,6 +109,11 @@ std::expected<Publisher, Error> Publisher::open(const Connection& connection, st
     if (!session.is_usable()) return std::unexpected(session.why_unusable());
     if (const auto opened = session.outbox().open(name); !opened) return std::unexpected(opened.error());
     return Publisher(connection.session_);
+}
+
+std::expected<void, Error> Publisher::check(std::string_view topic) {
+    if (!session_->is_usable()) return std::unexpected(session_->why_unusable());
+    return session_->outbox().check_topic(topic);
 }
 
 std::expected<Receipt, Error> Publisher::publish(std::string_view topic, std::span<const std::byte> body,
@@ -158,6 +165,28 @@ std::expected<Subscriber, Error> Subscriber::open(const Connection& connection, 
     auto subscription = session.inbox().subscribe(target, options);
     if (!subscription) return std::unexpected(subscription.error());
     return Subscriber(connection.session_, std::move(*subscription));
+}
+
+std::expected<Subscriber, Error> Subscriber::open_for_pulls(const Connection& connection,
+                                                            std::string_view queue, std::string_view filter) {
+    Session& session = *connection.session_;
+    if (!session.is_usable()) return std::unexpected(session.why_unusable());
+    if (!session.shm().is_consumer()) {
+        return client::error(ErrorCode::bad_request, "this connection was opened for publishing only");
+    }
+    return Subscriber(connection.session_, session.inbox().open_for_pulls(queue, filter));
+}
+
+std::expected<std::span<const Message>, Error> Subscriber::receive(std::size_t max, Timeout timeout,
+                                                                   std::string_view queue) {
+    if (!session_->is_usable()) return std::unexpected(session_->why_unusable());
+    if (max == 0) return std::span<const Message>();
+    return session_->inbox().receive(*subscription_, queue, max, timeout);
+}
+
+std::expected<void, Error> Subscriber::replace(const ReplaceOptions& options) {
+    if (!session_->is_usable()) return std::unexpected(session_->why_unusable());
+    return session_->inbox().replace(*subscription_, options);
 }
 
 Subscriber& Subscriber::operator=(Subscriber&& other) noexcept {

@@ -48,7 +48,7 @@ std::expected<void, Error> Inbox::unsubscribe(Subscription& subscription) {
     if (!subscription.is_open()) return error(ErrorCode::closed, "unsubscribed already");
     subscription.close();
     std::expected<void, Error> result;
-    if (!session_.is_down() && !subscription.failure()) {
+    if (!session_.is_down() && !subscription.failure() && subscription.id() != UINT32_MAX) {
         // Nothing is taken from here on until the engine has looked at the cursor (L11).
         protocol::WireWriter payload;
         payload.put(subscription.id());

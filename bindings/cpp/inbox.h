@@ -49,6 +49,10 @@ class Inbox {
 
     std::expected<std::shared_ptr<Subscription>, Error> subscribe(std::string_view target,
                                                                   const SubscribeOptions& options);
+    std::shared_ptr<Subscription> open_for_pulls(std::string_view queue, std::string_view filter);
+    std::expected<std::span<const Message>, Error> receive(Subscription& subscription, std::string_view queue,
+                                                           std::size_t max, Timeout timeout);
+    std::expected<void, Error> replace(Subscription& subscription, const ReplaceOptions& options);
     std::expected<void, Error> unsubscribe(Subscription& subscription);
     // Forgets it without a word to the engine.
     void remove(const Subscription& subscription);
@@ -57,6 +61,9 @@ class Inbox {
 
     // The number of the last one. `period` is for renew.
     std::expected<std::uint64_t, Error> verb(Verb verb, std::span<const Lease> leases, std::int64_t period);
+    // Applies a list and waits until that is durable; an answer for each, which answers() does not show.
+    std::expected<std::vector<ErrorCode>, Error> verb_now(Verb verb, std::span<const Lease> leases,
+                                                          std::int64_t period, const Deadline& deadline);
     // The number of the last one that was written.
     std::uint64_t written() const;
     // Applied by the engine, or answered otherwise.
@@ -93,6 +100,17 @@ class Inbox {
         std::vector<std::uint64_t> numbers;  // which verbs they repeat
     };
 
+    // A list whose answers somebody waits for.
+    struct Watched {
+        std::uint64_t first = 0;
+        std::vector<ErrorCode> codes;
+    };
+
+    void list(Verb verb, std::span<const Lease> leases, std::int64_t period, bool with_bookmarks);
+    std::expected<std::uint32_t, Error> pull(Subscription& subscription, std::string_view queue,
+                                             std::size_t max);
+    std::expected<std::span<const Message>, Error> take_pulled(Subscription& subscription, std::size_t count,
+                                                               const Deadline& deadline);
     std::expected<void, Error> send_subscribe(Subscription& subscription);
     std::expected<void, Error> fill(Subscription& subscription, std::size_t max);
     std::expected<void, Error> accept(Subscription& subscription, const shm::DeliveryEntry& entry,
@@ -124,6 +142,7 @@ class Inbox {
     std::uint64_t read_ = 0;  // number, at the last look before a reconnect
     Withheld withheld_;
     std::vector<shm::AckEntry> list_;
+    std::optional<Watched> watched_;
     std::deque<VerbAnswer> answers_;
     std::function<void(const VerbAnswer&)> call_;
 };

@@ -7,11 +7,10 @@
 
 namespace pinnace::client {
 
-std::expected<std::uint64_t, Error> Inbox::verb(Verb verb, std::span<const Lease> leases,
-                                                std::int64_t period) {
+void Inbox::list(Verb verb, std::span<const Lease> leases, std::int64_t period, bool with_bookmarks) {
     list_.clear();
     for (const Lease& lease : leases) {
-        if (lease.lease == 0) continue;  // a barrier: nothing is to be acknowledged
+        if (lease.lease == 0 && !with_bookmarks) continue;  // a barrier: nothing is to be acknowledged
         shm::AckEntry& entry = list_.emplace_back();
         entry.position = lease.position;
         entry.lease = lease.lease;
@@ -21,8 +20,26 @@ std::expected<std::uint64_t, Error> Inbox::verb(Verb verb, std::span<const Lease
         entry.subscription = lease.subscription;
         entry.verb = static_cast<std::uint8_t>(verb);
     }
+}
+
+std::expected<std::uint64_t, Error> Inbox::verb(Verb verb, std::span<const Lease> leases,
+                                                std::int64_t period) {
+    list(verb, leases, period, false);
     if (list_.empty()) return written();
     return write(list_);
+}
+
+std::expected<std::vector<ErrorCode>, Error> Inbox::verb_now(Verb verb, std::span<const Lease> leases,
+                                                             std::int64_t period, const Deadline& deadline) {
+    list(verb, leases, period, true);
+    if (list_.empty()) return std::vector<ErrorCode>();
+    watched_ = Watched{written() + 1, std::vector<ErrorCode>(list_.size(), ErrorCode::none)};
+    const auto number = write(list_);
+    const auto durable = number ? wait_durable(*number, deadline) : std::unexpected(number.error());
+    Watched watched = std::move(*watched_);
+    watched_.reset();
+    if (!durable) return std::unexpected(durable.error());
+    return std::move(watched.codes);
 }
 
 std::uint64_t Inbox::written() const { return durable_ + undurable_.size(); }
@@ -132,6 +149,10 @@ void Inbox::take_answer(const shm::AnswerEntry& entry) {
         if (subscription->drop(number)) return;  // the question for a body, not a verb of the application's
     }
     if (number > durable_) answered_.insert(number);
+    if (watched_ && number >= watched_->first && number - watched_->first < watched_->codes.size()) {
+        watched_->codes[number - watched_->first] = code;
+        return;
+    }
     const VerbAnswer answer{number, entry.position, code};
     if (call_) {
         call_(answer);
@@ -173,6 +194,10 @@ std::expected<void, Error> Inbox::rejoin(bool is_adopted) {
     for (const auto& subscription : subscriptions_) {
         subscription->clear_pending();
         if (subscription->failure()) continue;
+        if (subscription->only_pulls()) {
+            subscription->set(UINT32_MAX, 0);  // the next pull gives it another one
+            continue;
+        }
         const auto sent = send_subscribe(*subscription);
         if (sent) continue;
         if (sent.error().code == ErrorCode::disconnected || sent.error().code == ErrorCode::timed_out) {

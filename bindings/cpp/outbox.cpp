@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <random>
 
 #include "bindings/cpp/session.h"
@@ -99,6 +100,12 @@ std::expected<void, Error> Outbox::check(const OutgoingMessage& message) const {
         (options.expiration && options.expiration->count() < 0)) {
         return error(ErrorCode::bad_request, "delay and expiration are not negative");
     }
+    if (options.number == 0) return error(ErrorCode::bad_request, "a publisher's numbers begin with 1");
+    return {};
+}
+
+std::expected<void, Error> Outbox::check_topic(std::string_view name) {
+    if (const auto to = target(name); !to) return std::unexpected(to.error());
     return {};
 }
 
@@ -121,8 +128,9 @@ std::expected<Receipt, Error> Outbox::publish(std::string_view topic, std::span<
     if (!to) return std::unexpected(to.error());
     std::byte room[kOptionBytesMax];
     const std::size_t size = encode_options(to_core(options, to->queue), room);
-    const shm::PublishItem item{fields(*to, number_ + 1, {room, size}), body};
-    return send({&item, 1}, number_ + 1, timeout);
+    const std::uint64_t number = first_number(options);
+    const shm::PublishItem item{fields(*to, number, {room, size}), body};
+    return send({&item, 1}, number, timeout);
 }
 
 std::expected<Receipt, Error> Outbox::publish(std::span<const OutgoingMessage> messages, Timeout timeout) {
@@ -131,7 +139,7 @@ std::expected<Receipt, Error> Outbox::publish(std::span<const OutgoingMessage> m
     std::vector<std::byte> room(messages.size() * kOptionBytesMax);
     std::byte* options_at = room.data();
     std::uint64_t sum = 0;
-    std::uint64_t number = number_;
+    std::uint64_t number = first_number(messages.front().options) - 1;
     for (const OutgoingMessage& message : messages) {
         if (const auto good = check(message); !good) return std::unexpected(good.error());
         const auto to = target(message.topic);
@@ -156,8 +164,9 @@ std::expected<Receipt, Error> Outbox::send(std::span<const shm::PublishItem> ite
             const auto end = items.size() == 1 ? ring.try_publish(items[0].fields, items[0].body)
                                                : ring.try_publish_batch(items);
             if (end) {
-                sent_.push({*end, number});
-                number_ = number;
+                // A re-send under an old number is settled with the newest one.
+                number_ = std::max(number_, number);
+                sent_.push({*end, number_});
                 session_.shm().note_published(*end);
                 session_.shm().ring();
                 if ((number & kSettleMask) == 0) session_.collect();
@@ -180,7 +189,7 @@ std::expected<Receipt, Error> Outbox::send(std::span<const shm::PublishItem> ite
 
 void Outbox::settle(std::uint64_t position) {
     while (!sent_.empty() && sent_.front().end <= position) {
-        persisted_ = sent_.front().number;
+        persisted_ = std::max(persisted_, sent_.front().number);  // re-sends have older numbers
         if (refused_.empty() || !refused_.contains(persisted_)) stored_ = persisted_;
         sent_.pop();
     }

@@ -53,6 +53,7 @@ class Outbox {
     std::expected<Receipt, Error> publish(std::string_view topic, std::span<const std::byte> body,
                                           const MessageOptions& options, Timeout timeout);
     std::expected<Receipt, Error> publish(std::span<const OutgoingMessage> messages, Timeout timeout);
+    std::expected<void, Error> check_topic(std::string_view name);
 
     std::uint64_t published() const { return number_; }
     std::uint64_t persisted();
@@ -99,6 +100,10 @@ class Outbox {
     std::expected<void, Error> check(const OutgoingMessage& message) const;
     shm::PublishFields fields(const Target& target, std::uint64_t number,
                               std::span<const std::byte> options) const;
+    // Of the first message of a publish.
+    std::uint64_t first_number(const MessageOptions& options) const {
+        return options.number.value_or(number_ + 1);
+    }
     // Items of consecutive numbers, the last one `number`.
     std::expected<Receipt, Error> send(std::span<const shm::PublishItem> items, std::uint64_t number,
                                        Timeout timeout);

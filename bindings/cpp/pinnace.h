@@ -4,4 +4,5 @@
 
 #include "bindings/cpp/connection.h"
 #include "bindings/cpp/publisher.h"
+#include "bindings/cpp/queue_client.h"
 #include "bindings/cpp/subscriber.h"

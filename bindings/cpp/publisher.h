@@ -31,6 +31,9 @@ struct MessageOptions {
     std::optional<std::string_view> dedup = {};  // U1
     std::optional<std::chrono::nanoseconds> delay = {};
     std::optional<std::chrono::nanoseconds> expiration = {};  // 0: never
+    // The application's own number for it (T7), for one that numbers its messages by itself over its lives:
+    // at or below the highest that the engine has seen it is a re-send, answered `duplicate`.
+    std::optional<std::uint64_t> number = {};
     bool answer = false;  // an answer also if it was simply stored, for its bookmark
 };
 
@@ -58,6 +61,9 @@ class Publisher {
     // highest number that the engine has seen. Empty: a name of its own.
     static std::expected<Publisher, Error> open(const Connection& connection, std::string_view name = {});
 
+    // Whether there is such a topic or queue to publish to; `unknown_topic` if not (T9).
+    std::expected<void, Error> check(std::string_view topic);
+
     // Refused at once: an unknown topic, a body above message_size_max(), a malformed group or dedup id.
     std::expected<Receipt, Error> publish(std::string_view topic, std::span<const std::byte> body,
                                           Timeout timeout = kForever) {
@@ -71,7 +77,7 @@ class Publisher {
                                           const MessageOptions& options, Timeout timeout = kForever);
 
     // All or none, next to each other in the order given; the receipt is the last one's. The limit holds for
-    // the sum.
+    // the sum. A number of the application's own is given to the first one, and counts up.
     std::expected<Receipt, Error> publish(std::span<const OutgoingMessage> messages,
                                           Timeout timeout = kForever);
 

@@ -159,6 +159,21 @@ void Session::leave() {
     is_down_ = true;
 }
 
+// The engine believes the cursor of a dead process or of a frozen one (rule 17); this one goes on living.
+void Session::abandon() {
+    if (is_closed_ || fork_count_ != current_fork_count()) return;
+    if (!is_down_) shm_->freeze();
+    is_down_ = true;
+    is_closed_ = true;  // the socket closes with the last one who holds the session
+}
+
+std::expected<void, Error> Session::let_read(const Deadline& deadline) {
+    if (outbox_.is_open()) {
+        if (const auto read = outbox_.wait_read(deadline); !read) return read;
+    }
+    return inbox_.wait_applied(inbox_.written(), deadline);
+}
+
 Error Session::why_unusable() const {
     if (fork_count_ != current_fork_count()) {
         return {ErrorCode::forked, "the connection belongs to the parent process"};

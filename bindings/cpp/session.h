@@ -124,6 +124,10 @@ class Session {
         leave();
         is_closed_ = true;
     }
+    // Ends without a word.
+    void abandon();
+    // Until the engine has read what was written to the rings: a request made after it comes after them (L13).
+    std::expected<void, Error> let_read(const Deadline& deadline);
 
  private:
     using Names = std::unordered_map<std::uint32_t, std::string>;

@@ -18,6 +18,7 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,13 @@ struct SubscribeOptions {
     std::string_view filter = {};   // empty: none
 };
 
+// What is not given stays as it is (R1).
+struct ReplaceOptions {
+    std::optional<std::string_view> target = {};
+    std::optional<std::uint64_t> max_backlog = {};
+    std::optional<std::string_view> filter = {};
+};
+
 // What became of a verb that did not simply work.
 struct VerbAnswer {
     std::uint64_t number = 0;
@@ -47,6 +55,11 @@ class Subscriber {
     // `target`: a queue's name, or a pattern over queues' names (D8).
     static std::expected<Subscriber, Error> open(const Connection& connection, std::string_view target,
                                                  const SubscribeOptions& options = {});
+    // One that is no subscription of the queue and gets nothing but by receive() (PL1). One for each queue and
+    // filter of a connection; the engine hears of it at the first pull.
+    static std::expected<Subscriber, Error> open_for_pulls(const Connection& connection,
+                                                           std::string_view queue,
+                                                           std::string_view filter = {});
     Subscriber(Subscriber&&) noexcept = default;
     Subscriber& operator=(Subscriber&& other) noexcept;
     // Unsubscribes, if unsubscribe() was not called; what was not taken goes back uncounted.
@@ -58,6 +71,12 @@ class Subscriber {
     // Up to `max` messages, as soon as there is one; none if the time is over. The messages of the call
     // before are invalid from here on, their leases are not.
     std::expected<std::span<const Message>, Error> take(std::size_t max = 1, Timeout timeout = kForever);
+
+    // Pulls up to `max` messages, at most 1,024, whatever its own backlog (PL1); waits for the first one, by
+    // asking again with growing pauses of up to 20 ms. Older deliveries that were not taken yet come first.
+    // `queue`: if it is not what this one was opened for.
+    std::expected<std::span<const Message>, Error> receive(std::size_t max = 1, Timeout timeout = kForever,
+                                                           std::string_view queue = {});
 
     // Takes and hands over one message after the other until the function says false. Returns early only with
     // an error.
@@ -91,6 +110,9 @@ class Subscriber {
     // As Publisher's. Those of all subscribers of the connection.
     std::vector<VerbAnswer> answers();
     void on_answer(std::function<void(const VerbAnswer&)> call);
+
+    // Changes target, limit or filter in one step; leases stay (R1, R2).
+    std::expected<void, Error> replace(const ReplaceOptions& options);
 
     // Returns when the engine has taken back what was delivered and not acknowledged.
     std::expected<void, Error> unsubscribe();

@@ -61,6 +61,10 @@ class Subscription {
     Subscription(std::string target, std::uint64_t max_backlog, std::string filter)
         : target_(std::move(target)), wanted_(max_backlog), filter_(std::move(filter)) {}
 
+    // Of one that takes nothing by itself: its id is known after the first pull.
+    bool only_pulls() const { return only_pulls_; }
+    void set_only_pulls() { only_pulls_ = true; }
+
     const std::string& target() const { return target_; }
     const std::string& filter() const { return filter_; }
     std::uint64_t wanted() const { return wanted_; }
@@ -71,6 +75,11 @@ class Subscription {
         limit_ = limit;
     }
     bool is_open() const { return is_open_; }
+    void replace(std::string target, std::uint64_t max_backlog, std::string filter) {
+        target_ = std::move(target);
+        wanted_ = max_backlog;
+        filter_ = std::move(filter);
+    }
     void close() { is_open_ = false; }
     const std::optional<Error>& failure() const { return failure_; }
     void fail(Error error) { failure_ = std::move(error); }
@@ -114,6 +123,7 @@ class Subscription {
     std::uint32_t id_ = UINT32_MAX;
     std::uint64_t limit_ = 0;
     bool is_open_ = true;
+    bool only_pulls_ = false;
     std::optional<Error> failure_;
 
     std::vector<Message> messages_;

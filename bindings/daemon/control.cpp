@@ -198,6 +198,7 @@ void Control::read_requests(Session& s) {
     context.uid = s.session->credentials().uid;
     context.deliveries_allowed = [this] { return former_.over(); };
     context.status = options_.status;
+    context.state = s.requests.get();
     command(make_request(context, request.type, request.payload, s.answer),
             [this, &s, type = request.type, number = request.id, id = s.session->id()] {
                 s.requesting = false;

@@ -22,6 +22,7 @@
 
 #include "bindings/daemon/dispatcher.h"
 #include "bindings/daemon/former_life.h"
+#include "bindings/daemon/requests.h"
 #include "bindings/daemon/waker.h"
 #include "shm/listener.h"
 #include "shm/server_handshake.h"
@@ -82,6 +83,7 @@ class Control {
         bool requesting = false;
         std::int64_t end_deadline_ns = 0;  // hung up: when to stop waiting for the proof of death
         std::vector<std::byte> answer;
+        std::unique_ptr<RequestState> requests = std::make_unique<RequestState>();
     };
 
     void on_listener();

@@ -5,6 +5,9 @@
 
 #include <string>
 
+#include "bindings/daemon/answers.h"
+#include "bindings/daemon/queue_query.h"
+#include "bindings/daemon/queue_requests.h"
 #include "bindings/protocol/requests.h"
 #include "bindings/protocol/wire.h"
 
@@ -13,31 +16,7 @@ namespace {
 
 using protocol::RequestKind;
 using protocol::WireReader;
-using protocol::WireWriter;
 using Answerer = std::function<bool()>;
-
-void set(std::vector<std::byte>& answer, WireWriter& writer) { answer = writer.take(); }
-
-WireWriter ok() {
-    WireWriter writer;
-    writer.put(static_cast<std::uint8_t>(Answer::ok));
-    return writer;
-}
-
-template <class... Values>
-bool give(std::vector<std::byte>& answer, const Values&... values) {
-    WireWriter writer = ok();
-    (writer.put(values), ...);
-    set(answer, writer);
-    return true;
-}
-
-bool refuse(std::vector<std::byte>& answer, Answer why, std::string_view text) {
-    WireWriter writer;
-    writer.put(static_cast<std::uint8_t>(why)).put(text);
-    set(answer, writer);
-    return true;
-}
 
 Answerer malformed(std::vector<std::byte>& answer) {
     return [&answer] { return refuse(answer, Answer::bad_request, "the request is malformed"); };
@@ -127,30 +106,6 @@ Answerer name_of(const RequestContext& context, RequestKind kind, WireReader& in
     };
 }
 
-Answerer query(const RequestContext& context, WireReader& in, std::vector<std::byte>& answer) {
-    const auto queue = in.get<std::uint32_t>();
-    const auto count_max = in.get<std::uint32_t>();
-    const std::string filter(in.get_text());
-    if (!filter.empty()) {
-        return [&answer] { return refuse(answer, Answer::bad_filter, "filters are not supported yet"); };
-    }
-    return [d = context.dispatcher, queue, count_max, &answer] {
-        const Core& core = d->pump().core();
-        if (queue >= core.queue_count()) return refuse(answer, Answer::unknown, "there is no such queue");
-        constexpr std::size_t kPositionsMax = 7000;  // what one answer can hold
-        std::vector<Position> positions;
-        core.query(queue, [&](const QueuedMessage& message) {
-            positions.push_back(message.position);
-            return positions.size() < std::min<std::size_t>(count_max, kPositionsMax);
-        });
-        WireWriter writer = ok();
-        writer.put(static_cast<std::uint32_t>(positions.size()));
-        for (const Position position : positions) writer.put(position);
-        set(answer, writer);
-        return true;
-    };
-}
-
 Answerer status(const RequestContext& context, std::vector<std::byte>& answer) {
     return [make = context.status, &answer] { return give(answer, make()); };
 }
@@ -160,6 +115,9 @@ Answerer leave(std::vector<std::byte>& answer) {
 }
 
 }  // namespace
+
+RequestState::RequestState() = default;
+RequestState::~RequestState() = default;
 
 std::function<bool()> make_request(const RequestContext& context, std::uint32_t type,
                                    std::span<const std::byte> payload, std::vector<std::byte>& answer) {
@@ -185,14 +143,20 @@ std::function<bool()> make_request(const RequestContext& context, std::uint32_t 
         case RequestKind::queue_name:
             made = name_of(context, static_cast<RequestKind>(type), in, answer);
             break;
-        case RequestKind::query:
-            made = query(context, in, answer);
-            break;
         case RequestKind::status:
             made = status(context, answer);
             break;
         case RequestKind::leave:
             made = leave(answer);
+            break;
+        case RequestKind::find_queue:
+        case RequestKind::query:
+        case RequestKind::more:
+        case RequestKind::pull:
+        case RequestKind::verbs_where:
+        case RequestKind::purge:
+        case RequestKind::redrive:
+            made = make_queue_request(context, static_cast<RequestKind>(type), in, answer);
             break;
     }
     if (!made || !in.done()) return malformed(answer);

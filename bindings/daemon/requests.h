@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,15 @@
 #include "bindings/daemon/dispatcher.h"
 
 namespace pinnace::daemon {
+
+class QueueQuery;
+
+// What a session's requests leave behind for later ones. The dispatcher's while the session lives.
+struct RequestState {
+    RequestState();
+    ~RequestState();
+    std::unique_ptr<QueueQuery> query;  // whose list was not fetched to its end
+};
 
 // Facts that requests need beside the dispatcher.
 struct RequestContext {
@@ -22,6 +32,7 @@ struct RequestContext {
     // False: clients of the former life are still awaited (C4), so nobody gets deliveries yet.
     std::function<bool()> deliveries_allowed;
     std::function<std::string()> status;
+    RequestState* state = nullptr;
 };
 
 // What is to run in the dispatcher; it fills in `answer` and says true, or says false to be tried again
