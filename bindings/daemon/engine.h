@@ -45,8 +45,11 @@ struct EngineOptions {
     std::uint64_t log_large_size = 128u << 20;
     std::uint64_t log_reread_size = 64u << 20;
     std::uint32_t session_count_max_per_user = 1024;
-    Duration rejoin_grace = 1'000'000'000;  // C4
-    bool io_uring = true;                   // false: pwritev2
+    // C4: after an unclean stop deliveries wait until all clients of the former life are back or dead, at most
+    // so long. A client that is back later finds its unread acknowledgments late: they count if the message
+    // was not delivered since.
+    Duration rejoin_grace = 1'000'000'000;
+    bool io_uring = true;  // false: pwritev2
     std::uint32_t message_count_hint = 0;
 
     // A clock that moves only by set_clock (scenarios): starts here.

@@ -29,6 +29,7 @@ struct Options {
     std::string message_size_max;
     std::string segment_size;
     std::string log_size;
+    std::string rejoin_grace;
     bool no_io_uring = false;
     bool no_pin = false;
 };
@@ -75,6 +76,15 @@ EngineOptions engine_options(const Options& options) {
     if (!options.log_size.empty()) {
         engine.log_large_size = 2 * engine.log_small_size;
         engine.log_reread_size = engine.log_small_size;
+    }
+    if (!options.rejoin_grace.empty()) {
+        const auto grace = parse_duration(options.rejoin_grace);
+        if (!grace) {
+            throw CommandError{
+                fmt::format("--rejoin-grace {}: a time is needed, for example 500ms", options.rejoin_grace),
+                kWrongUsage};
+        }
+        engine.rejoin_grace = *grace;
     }
     engine.io_uring = !options.no_io_uring;
     engine.pin = !options.no_pin;
@@ -151,6 +161,9 @@ std::function<int()> declare(CLI::App& app) {
     app.add_option("--log-size", options->log_size,
                    "memory for bodies up to 32 KiB; three times as much for the others [64MiB]")
         ->type_name("SIZE");
+    app.add_option("--rejoin-grace", options->rejoin_grace,
+                   "after a crash, how long deliveries wait at most for the clients of before [1s]")
+        ->type_name("TIME");
     app.add_flag("--no-io-uring", options->no_io_uring, "writes the journal by pwritev2");
     app.add_flag("--no-pin", options->no_pin, "pins no thread that was not given a core");
     return [options] { return serve(*options); };
