@@ -149,8 +149,10 @@ void Core::query(QueueId id, const std::function<bool(const QueuedMessage&)>& vi
         return LaneKey{lane.priority, lane.numbered};
     };
     if (!queue.config.priority.empty())
-        std::ranges::stable_sort(found,
-                                 [&](Handle a, Handle b) { return compare_priority(key(a), key(b)) < 0; });
+        std::ranges::sort(found, [&](Handle a, Handle b) {
+            const int order = compare_priority(key(a), key(b));
+            return order != 0 ? order < 0 : machine.states[a].position < machine.states[b].position;
+        });
     for (const Handle handle : found) {
         const MessageState& message = machine.states[handle];
         const QueuedMessage item{message.position, machine.routes[message.route].topic,

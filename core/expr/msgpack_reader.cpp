@@ -165,7 +165,7 @@ const char* end_of(const char* at, const char* end, std::size_t depth) {
 // A value of a body that has been checked.
 class MsgpackView {
  public:
-    MsgpackView(const char* at, const char* end) : at_(at), end_(end) { read_head(at, end, &head_); }
+    MsgpackView(const char* at, const char* end) : end_(end) { read_head(at, end, &head_); }
 
     Shape look(Value* value) const {
         if (head_.type == Type::map) return Shape::object;
@@ -225,7 +225,6 @@ class MsgpackView {
         return {digits.data(), std::to_chars(digits.data(), end, head_.number).ptr};
     }
 
-    const char* at_;
     const char* end_;
     Head head_;
 };

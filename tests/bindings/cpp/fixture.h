@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,6 +54,11 @@ class WithEngine : public ::testing::Test {
         return options;
     }
     Connection connect() const { return must(Connection::open(options())); }
+
+    // Until something holds that only the engine's thread may look at.
+    void look_until(const std::function<bool()>& holds) const {
+        for (bool held = false; !held;) engine_->look([&] { held = holds(); });
+    }
 
     // Numbers that have been stored, in order.
     std::vector<std::uint64_t> stored() const {

@@ -44,7 +44,7 @@ TEST_F(ReconnectTest, ReSentMessagesThatWereStoredAreNoNews) {
     engine_->look([&] { engine_->holds_marks = true; });
     must(publisher.publish("t", "y"));
     FakeMessage stored_message;
-    while (engine_->read_numbers.size() < 2) engine_->look([] {});
+    look_until([&] { return engine_->read_numbers.size() >= 2; });
     engine_->die();
     stored_message.position = 2;
     stored_message.number = 2;
@@ -148,7 +148,7 @@ TEST_F(Verbs, AcknowledgmentsThatWereReadAndNotDurableAreWrittenAgain) {
     begin(10);
     engine_->look([&] { engine_->holds_marks = true; });
     for (int i = 0; i < 4; ++i) must(subscriber_->ack(leases_[static_cast<std::size_t>(i)]));
-    while (engine_->verbs.size() < 4) engine_->look([] {});
+    look_until([&] { return engine_->verbs.size() >= 4; });
     EXPECT_EQ(subscriber_->durable_acks(), 0u);
     engine_->look([&] { engine_->reads = false; });
     must(subscriber_->ack(leases_[4]));
@@ -171,7 +171,7 @@ TEST_F(Verbs, AnswersKeepTheirNumbersOverAReconnect) {
     engine_->look([&] { engine_->holds_marks = true; });
     must(subscriber_->ack(leases_[0]));
     must(subscriber_->ack(leases_[0]));  // unknown
-    while (engine_->verbs.size() < 2) engine_->look([] {});
+    look_until([&] { return engine_->verbs.size() >= 2; });
     engine_->look([&] { engine_->reads = false; });
     must(subscriber_->ack(leases_[1]));
     must(subscriber_->ack(leases_[1]));  // unknown
