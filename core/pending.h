@@ -17,8 +17,9 @@ class PendingDeliveries {
         Delivery delivery;
         State state = State::wanted;
         LogPosition log;          // where the body lies, once ready
-        bool needs_room = false;  // a barrier that found the ring full (B2): its place is not counted yet
+        bool needs_room = false;  // it found the ring full (a barrier, B2, or again): it has no place yet
         bool again = false;       // the subscriber has it already and asked for the body once more
+        std::uint64_t asked = 0;  // again: the number of the entry that asked
     };
 
     bool empty() const { return entries_.empty(); }

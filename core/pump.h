@@ -16,6 +16,9 @@
 //       (rule 9); a session's end is applied only after both its rings were read.
 //   P4  Descriptors of one subscription are written in the order of the core's decisions (rule 16).
 //   P5  A session's durable mark never passes what the journal reported (T8, L13).
+//   P6  Whoever asks for a body again gets it, or an answer: `stale` once the lease is over.
+//   P7  What a ring has free for the core is what the client's cursor leaves, less the places of deliveries
+//       that are decided and not written yet.
 #pragma once
 
 #include <algorithm>
@@ -38,6 +41,7 @@ struct PumpLimits {
     std::uint32_t copy_size_max_per_turn = 128u << 10;  // of one session's bodies (rule 15)
     std::uint32_t frame_count_max_per_turn = 64;        // of one session: nobody starves the others
     std::uint32_t barrier_count_max = 1024;  // that one subscription may let wait for room in its ring (B2)
+    std::uint32_t again_count_max = 65'536;  // bodies asked for again that wait for room in a ring
     std::uint32_t ring_low = 1024;  // the client's cursor is looked at when fewer entries are known free
 };
 
@@ -96,6 +100,7 @@ class Pump final : private Effects {
         bool touched_ring = false;  // read something this turn
         bool frame_loaded = false;
         std::uint32_t ring_free = UINT32_MAX;  // as the core counts it; known from the first subscription on
+        std::uint32_t places = 0;              // of the ring: of deliveries that are not written yet
         SubmitFrame frame;
         Assembly assembly;
         std::vector<VerbRequest> list;
@@ -103,7 +108,8 @@ class Pump final : private Effects {
     };
     struct Subscription {
         SessionId session = kNone;
-        bool listed = false;  // in pending_
+        bool listed = false;            // in pending_
+        std::uint32_t again_count = 0;  // of pending: asked for again and without a place
         PendingDeliveries pending;
     };
     // unread: the client does not read its answers; that holds up nobody else.
@@ -140,6 +146,11 @@ class Pump final : private Effects {
     void flush(SubscriptionId id);
     void ask_for_bodies(SubscriptionId id);
     void wait_for_body(SubscriptionId id, const PendingDeliveries::Entry& entry);
+    bool take_place(Subscription& subscription);
+    void leave_pending(Subscription& subscription);
+    void give_back_place(Session& session);
+    void refuse_again(SessionId id, std::uint64_t asked, QueueId queue, Position position);
+    bool flush_one(SubscriptionId id);
     void drop_pending(SubscriptionId id, std::vector<Untaken>& untaken);
     Subscription& subscription(SubscriptionId id, SessionId session);
     bool owns(SessionId session, SubscriptionId subscription) const {

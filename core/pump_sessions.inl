@@ -68,10 +68,12 @@ void Pump<Port, Log, Out>::release(SessionId id) {
 template <SessionPort Port, LogPort Log, Outside Out>
 void Pump<Port, Log, Out>::drop_pending(SubscriptionId id, std::vector<Untaken>& untaken) {
     Subscription& subscription = subscriptions_[id];
-    for (; !subscription.pending.empty(); subscription.pending.pop()) {
+    while (!subscription.pending.empty()) {
         const PendingDeliveries::Entry& entry = subscription.pending.front();
         const Delivery& d = entry.delivery;
         if (!entry.again) untaken.push_back({d.queue, d.position, d.lease, d.handle});
+        if (entry.again) refuse_again(subscription.session, entry.asked, d.queue, d.position);
+        leave_pending(subscription);
     }
     subscription.session = kNone;
 }
@@ -172,7 +174,7 @@ template <SessionPort Port, LogPort Log, Outside Out>
 void Pump<Port, Log, Out>::subscription_ended(SubscriptionId subscription, std::string_view) {
     if (subscription >= subscriptions_.size() || subscriptions_[subscription].session == kNone) return;
     const SessionId id = subscriptions_[subscription].session;
-    subscriptions_[subscription].pending.clear();
+    while (!subscriptions_[subscription].pending.empty()) leave_pending(subscriptions_[subscription]);
     subscriptions_[subscription].session = kNone;
     Session& s = session(id);
     if (!answers_fit(s, 1)) return violation(id, "it reads neither deliveries nor answers");
@@ -196,10 +198,11 @@ void Pump<Port, Log, Out>::answer(SessionId id, const AnswerEntry& entry) {
 // Learns from the client's cursor how many entries of its delivery ring are free.
 template <SessionPort Port, LogPort Log, Outside Out>
 void Pump<Port, Log, Out>::refresh_ring(Session& s) {
-    const auto ring_free = s.port->ring_free();
-    if (!ring_free) return violation(session_of_client_[s.client], "its delivery cursor is out of range");
-    if (*ring_free == s.ring_free) return;
-    s.ring_free = *ring_free;
+    const auto unwritten = s.port->ring_free();
+    if (!unwritten) return violation(session_of_client_[s.client], "its delivery cursor is out of range");
+    const std::uint32_t ring_free = *unwritten - std::min(*unwritten, s.places);
+    if (ring_free == s.ring_free) return;
+    s.ring_free = ring_free;
     core_.set_ring_free(s.client, s.ring_free);
     end_step();
 }

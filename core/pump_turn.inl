@@ -305,23 +305,79 @@ template <SessionPort Port, LogPort Log, Outside Out>
 void Pump<Port, Log, Out>::wait_for_body(SubscriptionId id, const PendingDeliveries::Entry& entry) {
     Subscription& subscription = subscriptions_[id];
     subscription.pending.push(entry);
+    if (!entry.needs_room) ++session(subscription.session).places;
     if (!subscription.listed) pending_.push_back(id);
     subscription.listed = true;
 }
 
 template <SessionPort Port, LogPort Log, Outside Out>
 void Pump<Port, Log, Out>::reread(SessionId id, const VerbRequest& request) {
-    const auto delivery = core_.current_delivery(request);
-    if (!delivery || !owns(id, delivery->subscription)) return;  // the lease is over; nothing is owed
     Session& s = session(id);
+    const std::uint64_t asked = s.port->ack_count() - 1;
+    const auto delivery = core_.current_delivery(request);
+    if (!delivery || !owns(id, delivery->subscription)) {
+        return refuse_again(id, asked, request.queue, request.position);
+    }
     refresh_ring(s);
-    if (s.ring_free == 0) return;  // the client took this one, so there is room unless its cursor lies
-    --s.ring_free;
-    core_.set_ring_free(s.client, s.ring_free);
+    if (s.violated) return;
     PendingDeliveries::Entry entry;
     entry.delivery = *delivery;
     entry.again = true;
+    entry.asked = asked;
+    entry.needs_room = s.ring_free == 0;
+    std::uint32_t& again_count = subscriptions_[delivery->subscription].again_count;
+    if (entry.needs_room && again_count >= limits_.again_count_max) {
+        return violation(id, "it asks for bodies again and takes none");
+    }
+    if (entry.needs_room) {
+        ++again_count;
+    } else {
+        --s.ring_free;
+        core_.set_ring_free(s.client, s.ring_free);
+    }
     wait_for_body(delivery->subscription, entry);
+}
+
+// The lease is over, or the body cannot be read: nothing more comes.
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::refuse_again(SessionId id, std::uint64_t asked, QueueId queue, Position position) {
+    answer(id, {.kind = AnswerEntry::Kind::verb,
+                .answer = Answer::stale,
+                .id = asked,
+                .queue = queue,
+                .position = position});
+}
+
+// For the first pending delivery, which found the ring full. False: it is full still.
+template <SessionPort Port, LogPort Log, Outside Out>
+bool Pump<Port, Log, Out>::take_place(Subscription& subscription) {
+    Session& s = session(subscription.session);
+    PendingDeliveries::Entry& entry = subscription.pending.front();
+    if (s.ring_free == 0) refresh_ring(s);
+    if (s.ring_free == 0 || s.violated) return false;
+    --s.ring_free;
+    ++s.places;
+    core_.set_ring_free(s.client, s.ring_free);
+    end_step();
+    entry.needs_room = false;
+    if (entry.again) --subscription.again_count;
+    return true;
+}
+
+// The first pending delivery is written, or will not be.
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::leave_pending(Subscription& subscription) {
+    const PendingDeliveries::Entry& entry = subscription.pending.front();
+    if (!entry.needs_room) --session(subscription.session).places;
+    if (entry.needs_room && entry.again) --subscription.again_count;
+    subscription.pending.pop();
+}
+
+template <SessionPort Port, LogPort Log, Outside Out>
+void Pump<Port, Log, Out>::give_back_place(Session& s) {
+    ++s.ring_free;
+    core_.set_ring_free(s.client, s.ring_free);
+    end_step();
 }
 
 template <SessionPort Port, LogPort Log, Outside Out>
@@ -340,7 +396,8 @@ void Pump<Port, Log, Out>::serve_reads() {
         subscriptions_[id].listed = false;
         flush(id);
         PendingDeliveries& pending = subscriptions_[id].pending;
-        if (!pending.empty() && pending.front().needs_room && pending.count() >= limits_.barrier_count_max) {
+        if (!pending.empty() && pending.front().needs_room &&
+            pending.count() - subscriptions_[id].again_count >= limits_.barrier_count_max) {
             violation(subscriptions_[id].session,
                       "it lets too many barrier messages wait for room in its ring");
         }
@@ -354,45 +411,49 @@ void Pump<Port, Log, Out>::serve_reads() {
 
 template <SessionPort Port, LogPort Log, Outside Out>
 void Pump<Port, Log, Out>::flush(SubscriptionId id) {
-    using State = PendingDeliveries::State;
-    PendingDeliveries& pending = subscriptions_[id].pending;
-    while (!pending.empty() && pending.front().state >= State::ready) {
-        if (pending.front().state == State::ready &&
-            !log_.resident(pending.front().log, pending.front().delivery.body.size)) {
-            pending.front().state = State::wanted;  // lapped while it waited
-            return;
-        }
-        Session& s = session(subscriptions_[id].session);
-        if (pending.front().needs_room) {
-            if (s.ring_free == 0) refresh_ring(s);
-            if (s.ring_free == 0) return;
-            --s.ring_free;
-            core_.set_ring_free(s.client, s.ring_free);
-            pending.front().needs_room = false;
-        }
-        PendingDeliveries::Entry entry = pending.front();
-        pending.pop();
-        progress_ = true;
-        if (entry.state == State::unreadable) {
-            if (entry.delivery.lease != 0) core_.unreadable(entry.delivery);
-            end_step();
-            continue;
-        }
-        if (!entry.again && entry.delivery.lease != 0) {
-            const auto deadline = core_.visible(entry.delivery, entry.log);
-            end_step();
-            if (!deadline) {
-                ++s.ring_free;
-                core_.set_ring_free(s.client, s.ring_free);
-                end_step();
-                continue;
-            }
-            entry.delivery.deadline = *deadline;
-        }
-        entry.delivery.body.log = entry.log;
-        s.port->deliver(entry.delivery, entry.again);
-        out_.touched(subscriptions_[id].session);
+    while (!subscriptions_[id].pending.empty() && flush_one(id)) {
     }
+}
+
+// False: the first pending delivery has to wait, for its body or for room.
+template <SessionPort Port, LogPort Log, Outside Out>
+bool Pump<Port, Log, Out>::flush_one(SubscriptionId id) {
+    using State = PendingDeliveries::State;
+    Subscription& subscription = subscriptions_[id];
+    PendingDeliveries::Entry& first = subscription.pending.front();
+    if (first.state < State::ready) return false;
+    if (first.state == State::ready && !log_.resident(first.log, first.delivery.body.size)) {
+        first.state = State::wanted;  // lapped while it waited
+        return false;
+    }
+    if (first.needs_room && !take_place(subscription)) return false;
+    PendingDeliveries::Entry entry = first;
+    const SessionId session_id = subscription.session;
+    leave_pending(subscription);
+    progress_ = true;
+    Delivery& d = entry.delivery;
+    bool wanted = entry.state == State::ready;
+    if (!wanted && d.lease != 0) core_.unreadable(d);
+    if (wanted && entry.again) {
+        const auto now =
+            core_.current_delivery({Verb::none, d.client, d.queue, d.position, d.lease, d.handle, 0});
+        wanted = now.has_value();
+        if (now) d.deadline = now->deadline;
+    } else if (wanted && d.lease != 0) {
+        const auto deadline = core_.visible(d, entry.log);
+        wanted = deadline.has_value();
+        if (deadline) d.deadline = *deadline;
+    }
+    end_step();
+    if (!wanted) {
+        if (entry.again) refuse_again(session_id, entry.asked, d.queue, d.position);
+        give_back_place(session(session_id));
+        return true;
+    }
+    d.body.log = entry.log;
+    session(session_id).port->deliver(d, entry.again);
+    out_.touched(session_id);
+    return true;
 }
 
 template <SessionPort Port, LogPort Log, Outside Out>

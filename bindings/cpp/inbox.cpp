@@ -90,7 +90,12 @@ std::expected<std::span<const Message>, Error> Inbox::take(Subscription& subscri
         if (!subscription.messages().empty()) return subscription.messages();
         session_.look();
         if (!session_.is_usable()) return std::unexpected(session_.why_unusable());
-        if (session_.shm().has_answer()) session_.collect();
+        if (session_.shm().has_answer()) {
+            session_.collect();
+            // It may say that a body does not come, which held back those behind it.
+            subscription.hand_ready(max);
+            if (!subscription.messages().empty()) return subscription.messages();
+        }
         if (subscription.failure()) return std::unexpected(*subscription.failure());
         if (!subscription.is_open()) return error(ErrorCode::closed, "unsubscribed");
         if (!deadline) deadline.emplace(timeout);

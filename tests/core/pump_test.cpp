@@ -283,6 +283,145 @@ TEST_F(PumpTest, AnUnreadableBodyLeavesAndTheOthersGoOn) {
     EXPECT_EQ(pump_.core().status(queue_).depth, 1u);
 }
 
+TEST_F(PumpTest, ABodyIsAskedForAgainAndComesAgain) {
+    subscribe(8);
+    publisher_.publish(topic_, "a");
+    turn();
+    const Delivery first = consumer_.take().at(0);
+    consumer_.ask_again(first);
+    turn();
+    ASSERT_EQ(log_.reads.size(), 1u);
+    log_.serve_read("a");
+    turn();
+    EXPECT_EQ(taken_bodies(), std::vector<std::string>{"a"});
+    EXPECT_EQ(consumer_.again_count, 1u);
+    EXPECT_TRUE(consumer_.answers.empty());
+    consumer_.acknowledge(first);
+    turn();
+    EXPECT_EQ(pump_.core().status(queue_).depth, 0u);
+}
+
+TEST_F(PumpTest, ABodyThatIsAskedForAfterItsLeaseIsOverIsAnsweredStaleWithTheNumberOfTheQuestion) {
+    subscribe(8);
+    publisher_.publish(topic_, "a");
+    turn();
+    const Delivery first = consumer_.take().at(0);
+    consumer_.acknowledge(first);
+    consumer_.ask_again(first);
+    turn();
+    ASSERT_EQ(consumer_.answers.size(), 1u);
+    EXPECT_EQ(consumer_.answers[0].answer, Answer::stale);
+    EXPECT_EQ(consumer_.answers[0].kind, AnswerEntry::Kind::verb);
+    EXPECT_EQ(consumer_.answers[0].id, 1u);
+    EXPECT_EQ(consumer_.answers[0].position, first.position);
+    EXPECT_TRUE(log_.reads.empty());
+}
+
+TEST_F(PumpTest, ALeaseThatEndsWhileItsBodyIsReadAgainAndABodyThatCannotBeReadAreAnsweredStale) {
+    subscribe(8);
+    for (const char* body : {"a", "b"}) publisher_.publish(topic_, body);
+    turn();
+    const auto both = consumer_.take();
+    for (const Delivery& delivery : both) consumer_.ask_again(delivery);
+    turn();
+    consumer_.acknowledge(both[0]);
+    turn();
+    log_.serve_read("a");
+    log_.serve_read(std::nullopt);
+    turn();
+    ASSERT_EQ(consumer_.answers.size(), 2u);
+    for (std::size_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(consumer_.answers[i].answer, Answer::stale);
+        EXPECT_EQ(consumer_.answers[i].id, i);
+    }
+    EXPECT_TRUE(consumer_.take().empty());
+    EXPECT_EQ(pump_.core().status(queue_).depth, 0u);
+}
+
+TEST_F(PumpTest, ABodyThatIsAskedForAgainWaitsForRoomInTheRingAndThenComes) {
+    consumer_.ring_capacity = 2;
+    subscribe(8);
+    for (const char* body : {"a", "b", "c", "d"}) publisher_.publish(topic_, body);
+    turn();
+    ASSERT_EQ(consumer_.deliveries.size(), 2u);
+    const Delivery first = consumer_.deliveries[0];
+    consumer_.cursor = 1;
+    turn();  // the third one takes the place
+    ASSERT_EQ(consumer_.deliveries.size(), 3u);
+    consumer_.ask_again(first);
+    turn();
+    ASSERT_EQ(log_.reads.size(), 1u);
+    log_.serve_read("a");
+    turn();
+    EXPECT_EQ(consumer_.deliveries.size(), 3u);
+    EXPECT_TRUE(consumer_.answers.empty());
+    consumer_.take();
+    turn();
+    EXPECT_EQ(consumer_.again_count, 1u);
+    EXPECT_FALSE(consumer_.overflowed);
+    EXPECT_EQ(log_.text(consumer_.deliveries.at(3).body.log), "a");
+    consumer_.take();
+    turn();
+    EXPECT_EQ(log_.text(consumer_.deliveries.back().body.log), "d");
+}
+
+TEST_F(PumpTest, WhoAsksForBodiesAgainAndTakesNoneIsDetached) {
+    PumpLimits limits;
+    limits.again_count_max = 3;
+    FakeLog log;
+    FakeOutside outside;
+    FakePump pump(log, outside, CoreOptions{}, limits);
+    QueueConfig queue;
+    queue.name = "Orders";
+    ASSERT_TRUE(pump.core().define_queue(queue));
+    ASSERT_TRUE(pump.core().finish_definitions());
+    pump.core().recovered(kStart, true);
+    log.publish();
+    log.make_durable();
+    FakePort port;
+    port.ring_capacity = 1;
+    const auto session = pump.open_session(port, 1);
+    while (pump.turn(kStart)) {
+    }
+    ASSERT_TRUE(pump.subscribe(session, {kNone, "Orders", 1, {}}));
+    port.publish(pump.core().find_topic("Orders"), "a");
+    while (pump.turn(kStart)) {
+    }
+    const Delivery first = port.deliveries.at(0);
+    for (int i = 0; i < 3; ++i) port.ask_again(first);
+    while (pump.turn(kStart)) {
+    }
+    EXPECT_TRUE(outside.violations.empty());
+    port.ask_again(first);
+    while (pump.turn(kStart)) {
+    }
+    ASSERT_EQ(outside.violations.size(), 1u);
+    EXPECT_EQ(outside.violations[0].first, session);
+}
+
+TEST_F(PumpTest, DeliveriesThatWaitForTheirBodiesKeepTheirPlacesInTheRing) {
+    consumer_.ring_capacity = 4;
+    for (int i = 0; i < 12; ++i) publisher_.publish(topic_, std::string(1, static_cast<char>('a' + i)));
+    turn();
+    std::vector<QueuedMessage> queued;
+    pump_.core().query(queue_, [&](const QueuedMessage& m) { return queued.push_back(m), true; });
+    for (const QueuedMessage& message : queued) log_.evict(message.body.log);
+    subscribe(12);
+    turn();
+    EXPECT_EQ(log_.reads.size(), 4u);
+    std::string seen;
+    for (int i = 0; i < 12; ++i) {
+        ASSERT_FALSE(log_.reads.empty()) << i;
+        log_.serve_read(std::string(1, static_cast<char>('a' + i)));
+        turn();
+        if (i % 2 == 0) continue;
+        for (const std::string& body : taken_bodies()) seen += body;
+        turn();
+    }
+    EXPECT_FALSE(consumer_.overflowed);
+    EXPECT_EQ(seen, "abcdefghijkl");
+}
+
 TEST_F(PumpTest, AnEndedSessionsRingsAreReadFirstAndWhatItNeverTookCountsAsUndelivered) {
     subscribe(8);
     for (const char* body : {"a", "b"}) publisher_.publish(topic_, body);

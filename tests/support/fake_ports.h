@@ -36,6 +36,10 @@ class FakePort {
     void acknowledge(const Delivery& d) {
         verb({Verb::acknowledge, kNone, d.queue, d.position, d.lease, d.handle, 0});
     }
+    void ask_again(const Delivery& d) {
+        acks.push_back(
+            {{Verb::none, kNone, d.queue, d.position, d.lease, d.handle, 0}, written_, false, true});
+    }
     // Takes everything that was delivered.
     std::vector<Delivery> take() {
         std::vector<Delivery> taken(deliveries.begin() + static_cast<std::ptrdiff_t>(cursor),
@@ -71,7 +75,11 @@ class FakePort {
     std::uint32_t ack_capacity() const { return 64; }
     std::uint32_t answer_room() const { return answer_capacity - static_cast<std::uint32_t>(answers.size()); }
     void answer(const AnswerEntry& entry) { answers.push_back(entry); }
-    void deliver(const Delivery& delivery, bool) { deliveries.push_back(delivery); }
+    void deliver(const Delivery& delivery, bool again) {
+        overflowed = overflowed || deliveries.size() - cursor >= ring_capacity;
+        deliveries.push_back(delivery);
+        if (again) ++again_count;
+    }
     bool has_input() const { return !frames.empty() || !acks.empty(); }
     std::optional<std::uint32_t> ring_free() const {
         if (cursor > deliveries.size()) return std::nullopt;
@@ -101,6 +109,8 @@ class FakePort {
     std::size_t cursor = 0;
     std::uint32_t ring_capacity = 64;
     std::uint32_t answer_capacity = 64;
+    std::size_t again_count = 0;  // deliveries of bodies that were asked for again
+    bool overflowed = false;      // something was delivered without room
     bool is_frozen = false;
     bool submit_rubbish = false;
     bool ack_rubbish = false;

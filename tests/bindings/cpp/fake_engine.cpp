@@ -210,6 +210,10 @@ void FakeEngine::apply(Session& session, const shm::AckEntry& entry) {
     FakeMessage* message = find(entry.position);
     const auto lease = session.leased.find(entry.position);
     if (entry.verb == shm::kVerbBodyAgain) {
+        if (bodies_refused > 0) {
+            --bodies_refused;
+            return tell(session, entry, Answer::stale);
+        }
         for (Subscription& subscription : session.subscriptions) {
             if (message != nullptr && lease != session.leased.end() && subscription.id == lease->second) {
                 deliver(session, subscription, *message, true);
@@ -232,7 +236,11 @@ void FakeEngine::apply(Session& session, const shm::AckEntry& entry) {
             session.leased.erase(lease);
         }
     }
-    if (answer == Answer::ok) return;
+    if (answer != Answer::ok) tell(session, entry, answer);
+}
+
+// What became of the verb that is read now.
+void FakeEngine::tell(Session& session, const shm::AckEntry& entry, Answer answer) {
     shm::AnswerEntry told;
     told.number = session.session->acks().index();
     told.position = entry.position;

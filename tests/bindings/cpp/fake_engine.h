@@ -66,6 +66,7 @@ class FakeEngine {
     std::atomic<bool> delivers{true};
     bool refuses_adoption = false;            // set before start()
     std::atomic<int> bodies_gone{0};          // so many bodies are told to be where they are not any more
+    std::atomic<int> bodies_refused{0};       // so many questions for bodies are answered stale
     std::atomic<bool> lies{false};            // the next delivery points outside of the log
     std::set<std::uint64_t> refused_numbers;  // set before start()
 
@@ -99,6 +100,7 @@ class FakeEngine {
     void read_submissions(Session& session);
     void read_verbs(Session& session);
     void apply(Session& session, const shm::AckEntry& entry);
+    static void tell(Session& session, const shm::AckEntry& entry, Answer answer);
     void deliver();
     void deliver(Session& session, Subscription& subscription, FakeMessage& message, bool again);
     void serve(Session& session);

@@ -88,6 +88,25 @@ TEST_F(SubscriberTest, ABodyThatIsGoneIsAskedForAgainAndOrderIsKept) {
     for (int i = 0; i < 6; ++i) EXPECT_EQ(must(subscriber.take())[0].text(), std::to_string(i));
 }
 
+TEST_F(SubscriberTest, ABodyThatDoesNotComeIsPassedOverAtOnceAndIsNoAnswerOfTheApplications) {
+    engine_->start();
+    Connection connection = connect();
+    Publisher publisher = must(Publisher::open(connection));
+    Subscriber subscriber = must(Subscriber::open(connection, "q", {.max_backlog = 100}));
+    engine_->bodies_refused = 2;
+    engine_->bodies_gone = 3;
+    for (int i = 0; i < 6; ++i) must(publisher.publish("t", std::to_string(i)));
+    // Shorter than a body is waited for.
+    std::vector<std::string> seen;
+    while (seen.size() < 4) {
+        const auto messages = must(subscriber.take(1, std::chrono::seconds(20)));
+        ASSERT_EQ(messages.size(), 1u);
+        seen.emplace_back(messages[0].text());
+    }
+    EXPECT_EQ(seen, (std::vector<std::string>{"2", "3", "4", "5"}));
+    EXPECT_TRUE(subscriber.answers().empty());
+}
+
 TEST_F(SubscriberTest, VerbsAreNumberedAndOnlyWhatDidNotWorkIsAnswered) {
     engine_->start();
     Connection connection = connect();
