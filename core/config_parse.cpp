@@ -23,11 +23,12 @@ struct Fields {
     bool leasing_given = false;
     bool window_given = false;
     bool initial_owner_given = false;
+    std::vector<Refusal> wrong;
 };
 
-std::expected<void, Refusal> refuse(const Fields& fields, std::string_view element, std::string_view what) {
+void refuse(Fields& fields, std::string_view element, std::string_view what) {
     std::string text = std::string(element) + ": queue " + fields.config.name + ": " + std::string(what);
-    return std::unexpected(Refusal{std::string(element), std::move(text)});
+    fields.wrong.push_back({std::string(element), std::move(text), fields.config.name});
 }
 
 template <class T>
@@ -42,6 +43,8 @@ Parsed choose(T& to, std::string_view value, Names<T> names) {
     }
     return std::unexpected("expected " + expected);
 }
+
+constexpr std::string_view kInfinite = "infinite";
 
 Parsed duration(Duration& to, std::string_view value, bool zero_is_allowed) {
     const auto parsed = parse_duration(value);
@@ -87,6 +90,7 @@ Parsed read_name(Fields& fields, std::string_view value) {
 
 Parsed read_limits(Fields& fields, std::string_view name, std::string_view value) {
     QueueConfig& config = fields.config;
+    if (name == "MaxBacklog" && value == kInfinite) return config.max_backlog = UINT64_MAX, Parsed();
     if (name == "MaxBacklog") return count(config.max_backlog, value, 1);
     if (name == "MaxPerSubscriptionBacklog") return count(config.max_per_subscription_backlog, value, 1);
     if (name == "TargetQueueDepth") return count(config.target_queue_depth, value, 1000);
@@ -96,6 +100,10 @@ Parsed read_limits(Fields& fields, std::string_view name, std::string_view value
 
 Parsed read_times(Fields& fields, std::string_view name, std::string_view value) {
     QueueConfig& config = fields.config;
+    if (value == kInfinite && (name == "LeasePeriod" || name == "Expiration")) {
+        (name == "Expiration" ? config.expiration : config.lease_period) = kNever;
+        return {};
+    }
     if (name == "LeasePeriod") return duration(config.lease_period, value, false);
     if (name == "Expiration") {
         auto parsed = duration(config.expiration, value, true);
@@ -135,9 +143,7 @@ Parsed read_choices(Fields& fields, std::string_view name, std::string_view valu
         return choose<bool>(config.sticky, value, {{"exclusive", false}, {"sticky", true}});
     if (name == "ContentBasedDedup")
         return choose<bool>(config.content_based_dedup, value, {{"true", true}, {"false", false}});
-    bool ignored = false;
-    return choose<bool>(ignored, value,
-                        {{"enabled", true}});  // FileBackedMetadata: state is always in memory
+    return choose<bool>(config.file_backed_metadata, value, {{"enabled", true}});  // FileBackedMetadata
 }
 
 Parsed read_texts(Fields& fields, std::string_view name, std::string_view value) {
@@ -151,6 +157,23 @@ Parsed read_texts(Fields& fields, std::string_view name, std::string_view value)
     if (name == "DeadLetterQueue") return text(config.dead_letter_queue, value);
     return text(config.recovery_point, value);
 }
+
+constexpr std::array<std::string_view, 31> kElementNames{"Name",          "Topic",
+                                                         "MessageType",   "UnderlyingTopic",
+                                                         "LeasePeriod",   "DefaultPublishTarget",
+                                                         "Semantics",     "MaxBacklog",
+                                                         "Expiration",    "MaxPerSubscriptionBacklog",
+                                                         "Filter",        "TargetQueueDepth",
+                                                         "RecoveryPoint", "FairnessModel",
+                                                         "Leasing",       "MaxDeliveries",
+                                                         "MaxCancels",    "Priority",
+                                                         "InitialOwner",  "BarrierExpression",
+                                                         "Type",          "DeferredAckExpiration",
+                                                         "GroupKey",      "FileBackedMetadata",
+                                                         "GroupDelivery", "GroupLocalQueueDomain",
+                                                         "DedupWindow",   "ContentBasedDedup",
+                                                         "Delay",         "DeadLetterQueue",
+                                                         "DeliverAfter"};
 
 bool one_of(std::string_view name, std::initializer_list<std::string_view> names) {
     return std::ranges::find(names, name) != names.end();
@@ -176,6 +199,9 @@ bool read_element(Fields& fields, const ConfigElement& element, QueueTag tag, Pa
         parsed = read_texts(fields, name, element.value);
     } else if (name == "InitialOwner" || name == "GroupLocalQueueDomain") {
         if (name == "InitialOwner") fields.initial_owner_given = true;
+        parsed = text(
+            name == "InitialOwner" ? fields.config.initial_owner : fields.config.group_local_queue_domain,
+            element.value);
         if (tag != QueueTag::group_local) parsed = std::unexpected("it belongs to a GroupLocalQueue only");
     } else {
         return false;
@@ -184,47 +210,53 @@ bool read_element(Fields& fields, const ConfigElement& element, QueueTag tag, Pa
 }
 
 // The combinations of Q2.
-std::expected<void, Refusal> check_combinations(const Fields& fields, QueueTag tag) {
+void check_combinations(Fields& fields, QueueTag tag) {
     const QueueConfig& config = fields.config;
     const bool depth = config.target_queue_depth != UINT64_MAX;
-    if (depth && !config.priority.empty())
-        return refuse(fields, "TargetQueueDepth", "it cannot go with Priority; leave one of them out");
-    if (depth && !config.barrier_expression.empty())
-        return refuse(fields, "TargetQueueDepth",
-                      "it cannot go with BarrierExpression; leave one of them out");
+    const auto never_both = [&](const char* one, const char* other) {
+        refuse(fields, one, "it cannot go with " + std::string(other) + "; leave one of them out");
+    };
+    if (depth && !config.priority.empty()) never_both("TargetQueueDepth", "Priority");
+    if (depth && !config.barrier_expression.empty()) never_both("TargetQueueDepth", "BarrierExpression");
     if (!config.priority.empty() && !config.barrier_expression.empty())
-        return refuse(fields, "Priority", "it cannot go with BarrierExpression; leave one of them out");
+        never_both("Priority", "BarrierExpression");
     if (config.semantics == Semantics::at_most_once) {
         if (config.max_deliveries != 0)
-            return refuse(fields, "MaxDeliveries", "an at-most-once queue delivers once; leave it out");
+            refuse(fields, "MaxDeliveries", "an at-most-once queue delivers once; leave it out");
         if (config.max_cancels != 0)
-            return refuse(fields, "MaxCancels", "an at-most-once queue has no cancels; leave it out");
+            refuse(fields, "MaxCancels", "an at-most-once queue has no cancels; leave it out");
         if (fields.fairness_given && config.fairness != Fairness::round_robin)
-            return refuse(fields, "FairnessModel", "an at-most-once queue goes round-robin");
-    }
-    if (config.fifo) {
-        if (config.semantics == Semantics::at_most_once)
-            return refuse(fields, "Type", "fifo needs Semantics at-least-once");
-        if (!config.priority.empty()) return refuse(fields, "Type", "fifo cannot go with Priority");
-        if (!config.barrier_expression.empty())
-            return refuse(fields, "Type", "fifo cannot go with BarrierExpression");
-        if (fields.leasing_given && config.leasing != Leasing::strict)
-            return refuse(fields, "Leasing", "a fifo queue is always strict");
-    } else if (!config.group_key.empty()) {
-        return refuse(fields, "GroupKey", "it needs Type=fifo");
-    } else if (config.sticky) {
-        return refuse(fields, "GroupDelivery", "it needs Type=fifo");
+            refuse(fields, "FairnessModel",
+                   "an at-most-once queue goes round-robin; say that or leave it out");
     }
     if (tag == QueueTag::group_local && !fields.initial_owner_given)
-        return refuse(fields, "InitialOwner", "a GroupLocalQueue needs it");
-    return {};
+        refuse(fields, "InitialOwner",
+               "a GroupLocalQueue needs it; name the instance that owns new messages");
 }
 
-std::expected<void, Refusal> check_target(const Fields& fields) {
+void check_fifo(Fields& fields) {
+    const QueueConfig& config = fields.config;
+    if (!config.fifo) {
+        if (!config.group_key.empty())
+            refuse(fields, "GroupKey", "it needs Type=fifo; add that or leave it out");
+        if (config.sticky) refuse(fields, "GroupDelivery", "it needs Type=fifo; add that or leave it out");
+        return;
+    }
+    if (config.semantics == Semantics::at_most_once)
+        refuse(fields, "Type", "fifo needs Semantics at-least-once");
+    if (!config.priority.empty()) refuse(fields, "Type", "fifo cannot go with Priority; leave that out");
+    if (!config.barrier_expression.empty())
+        refuse(fields, "Type", "fifo cannot go with BarrierExpression; leave that out");
+    if (fields.leasing_given && config.leasing != Leasing::strict)
+        refuse(fields, "Leasing", "a fifo queue is always strict; say that or leave it out");
+}
+
+void check_target(Fields& fields) {
     const QueueConfig& config = fields.config;
     const std::string& target = config.default_publish_target;
     bool matched = target.empty();
     bool has_pattern = false;
+    bool compiled = true;
     std::string plain = config.underlying_topics.empty() ? config.name : std::string();
     for (const std::string& topic : config.underlying_topics) {
         if (!is_pattern(topic)) {
@@ -234,48 +266,86 @@ std::expected<void, Refusal> check_target(const Fields& fields) {
         }
         has_pattern = true;
         const auto pattern = NamePattern::compile(topic);
-        if (!pattern)
-            return refuse(fields, "UnderlyingTopic", "the pattern " + topic + ": " + pattern.error());
-        matched = matched || pattern->matches(target);
+        if (!pattern) refuse(fields, "UnderlyingTopic", "the pattern " + topic + ": " + pattern.error());
+        compiled = compiled && pattern.has_value();
+        matched = matched || (pattern && pattern->matches(target));
     }
-    if (has_pattern && target.empty())
-        return refuse(fields, "DefaultPublishTarget", "a pattern as UnderlyingTopic needs it");
-    if (is_pattern(target)) return refuse(fields, "DefaultPublishTarget", "it cannot be a pattern");
-    if (!matched && target != plain)
-        return refuse(fields, "DefaultPublishTarget", target + " is not one of the queue's topics");
-    return {};
+    if (has_pattern && target.empty()) {
+        refuse(fields, "DefaultPublishTarget",
+               "a pattern as UnderlyingTopic needs it; name one of the topics that the pattern matches");
+    } else if (is_pattern(target)) {
+        refuse(fields, "DefaultPublishTarget", "it cannot be a pattern; name one topic");
+    } else if (compiled && !matched && target != plain) {
+        refuse(fields, "DefaultPublishTarget",
+               target + " is not one of the queue's topics; name one that UnderlyingTopic " +
+                   (has_pattern ? "matches" : "names"));
+    }
 }
 
 }  // namespace
 
-std::expected<QueueConfig, Refusal> parse_queue(std::span<const ConfigElement> elements, QueueTag tag) {
+QueueConfig parse_queue(std::span<const ConfigElement> elements, QueueTag tag, std::vector<Refusal>& wrong) {
     Fields fields;
+    fields.config.tag = tag;
     for (const ConfigElement& element : elements)
         if (element.name == "Name" || element.name == "Topic") fields.config.name = element.value;
     std::vector<std::string_view> seen;
     for (const ConfigElement& element : elements) {
         Parsed parsed;
-        std::expected<void, Refusal> good;
         if (element.name != "UnderlyingTopic" && std::ranges::find(seen, element.name) != seen.end()) {
-            good = refuse(fields, element.name, "it is given twice");
+            refuse(fields, element.name, "it is given twice; leave one of them out");
         } else if (!read_element(fields, element, tag, parsed)) {
-            good = refuse(fields, element.name, "there is no such element");
+            refuse(fields, element.name,
+                   "there is no such element" + suggestion(element.name, kElementNames));
         } else if (!parsed) {
-            good = refuse(fields, element.name, "'" + element.value + "': " + parsed.error());
+            refuse(fields, element.name, "'" + element.value + "': " + parsed.error());
         }
-        if (!good) return std::unexpected(good.error());
         seen.push_back(element.name);
     }
-    if (fields.config.name.empty())
-        return std::unexpected(refuse(fields, "Name", "a queue needs a name").error());
     QueueConfig& config = fields.config;
+    if (config.name.empty()) refuse(fields, "Name", "a queue needs a name");
+    if (is_pattern(config.name))
+        refuse(fields, "Name", "a queue's name has none of the characters ^ $ * + ? | ( ) [ ] { } \\");
     if (config.semantics == Semantics::at_most_once && !fields.fairness_given)
         config.fairness = Fairness::round_robin;
-    if (auto good = check_combinations(fields, tag); !good) return std::unexpected(good.error());
-    if (auto good = check_target(fields); !good) return std::unexpected(good.error());
+    check_combinations(fields, tag);
+    check_fifo(fields);
+    check_target(fields);
     if (config.fifo) config.leasing = Leasing::strict;
     if (config.fifo && !fields.window_given) config.dedup_window = Duration{300} * 1'000'000'000;
+    wrong.insert(wrong.end(), fields.wrong.begin(), fields.wrong.end());
+    return std::move(config);
+}
+
+std::expected<QueueConfig, Refusal> parse_queue(std::span<const ConfigElement> elements, QueueTag tag) {
+    std::vector<Refusal> wrong;
+    QueueConfig config = parse_queue(elements, tag, wrong);
+    if (!wrong.empty()) return std::unexpected(std::move(wrong.front()));
     return config;
+}
+
+// The number of characters to change, add or leave out (Levenshtein), not caring for case.
+std::string suggestion(std::string_view name, std::span<const std::string_view> known) {
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+    if (name.size() > 64) return {};
+    std::string_view best;
+    std::size_t least = name.size() / 3 + 2;
+    for (const std::string_view other : known) {
+        std::vector<std::size_t> row(other.size() + 1);
+        for (std::size_t at = 0; at < row.size(); ++at) row[at] = at;
+        for (std::size_t i = 0; i < name.size(); ++i) {
+            std::size_t diagonal = std::exchange(row[0], i + 1);
+            for (std::size_t k = 0; k < other.size(); ++k) {
+                const std::size_t change = diagonal + (lower(name[i]) == lower(other[k]) ? 0 : 1);
+                diagonal = std::exchange(row[k + 1], std::min({change, row[k] + 1, row[k + 1] + 1}));
+            }
+        }
+        if (row.back() < least) {
+            least = row.back();
+            best = other;
+        }
+    }
+    return best.empty() ? std::string() : "; did you mean " + std::string(best) + "?";
 }
 
 std::expected<QueueConfig, Refusal> parse_queue_line(std::string_view line) {

@@ -24,15 +24,18 @@ struct ConfigElement {
     std::string value;
 };
 
-// The tag that the queue was defined by (Q): Queue and QueueDefinition, LocalQueue, GroupLocalQueue.
-enum class QueueTag : std::uint8_t { queue, local, group_local };
-
 // `elements` in the order given; UnderlyingTopic may come several times. Name (or Topic) may be among them.
 std::expected<QueueConfig, Refusal> parse_queue(std::span<const ConfigElement> elements,
                                                 QueueTag tag = QueueTag::queue);
 
+// The same with everything that is wrong, in order; the configuration is then what could be read.
+QueueConfig parse_queue(std::span<const ConfigElement> elements, QueueTag tag, std::vector<Refusal>& wrong);
+
 // `NAME Element=value …`; blanks part the words, '…' and "…" group as in a shell.
 std::expected<QueueConfig, Refusal> parse_queue_line(std::string_view line);
+
+// "; did you mean X?" with the name that is written most alike, or nothing.
+std::string suggestion(std::string_view name, std::span<const std::string_view> known);
 
 // A whole number and one of ns us ms s m h d; a bare 0 is none. Nothing: not a duration, or beyond the clock.
 std::optional<Duration> parse_duration(std::string_view text);

@@ -32,6 +32,9 @@ Core::Core(Effects& effects, const CoreOptions& options)
     : state_(std::make_unique<State>(effects, options)) {}
 Core::~Core() = default;
 
+std::expected<void, Refusal> Core::define_message_type(const expr::MessageType& type) {
+    return state_->define_message_type(type);
+}
 std::expected<TopicId, Refusal> Core::define_topic(const TopicConfig& config) {
     return state_->define_topic(config);
 }
@@ -39,6 +42,7 @@ std::expected<QueueId, Refusal> Core::define_queue(const QueueConfig& config) {
     return state_->define_queue(config);
 }
 std::expected<void, Refusal> Core::finish_definitions() { return state_->finish_definitions(); }
+std::span<const Refusal> Core::refusals() const { return state_->refusals; }
 std::expected<void, std::string> Core::apply(const RecordView& record) { return state_->apply(record); }
 void Core::set_epoch(std::uint32_t epoch) { state_->options.epoch = epoch; }
 void Core::recovered(Time now, bool clean) { state_->recovered(now, clean); }

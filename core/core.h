@@ -17,6 +17,7 @@
 
 #include "core/config.h"
 #include "core/effects.h"
+#include "core/expr/reader.h"
 #include "core/record.h"
 #include "core/types.h"
 
@@ -175,11 +176,16 @@ class Core {
     // A topic's name may be a pattern (T10): topics that it matches are covered, and defined when they are
     // first named; the answer is kNone then. Queue ids follow the order of definition, which is that of D9;
     // records name queues and topics by ids of their own.
+    // Message types first: those that are no built-in format, or have a layout or separators of their own.
+    std::expected<void, Refusal> define_message_type(const expr::MessageType& type);
     std::expected<TopicId, Refusal> define_topic(const TopicConfig& config);
     std::expected<QueueId, Refusal> define_queue(const QueueConfig& config);
     // Ends the definitions: checks what only all of them together show (T3, A3). The engine then applies the
     // journal.
     std::expected<void, Refusal> finish_definitions();
+    // Everything that was refused so far, in order; the functions above answer only the first of theirs. A core
+    // that has refused something must not be used.
+    std::span<const Refusal> refusals() const;
 
     // --- Recovery: every durable record in order, then recovered(). A record that cannot be applied is
     // damage that the checksums did not see, or a newer format: the error is a whole sentence.

@@ -7,36 +7,53 @@
 
 namespace pinnace {
 
-namespace {
-
-std::unexpected<Refusal> refuse(std::string element, std::string text) {
-    return std::unexpected(Refusal{std::move(element), std::move(text)});
+std::unexpected<Refusal> Machine::refuse(std::string_view owner, std::string_view element,
+                                         std::string_view text) {
+    std::string whole = std::string(element) + ": " + std::string(text);
+    refusals.push_back({std::string(element), std::move(whole), std::string(owner)});
+    return std::unexpected(refusals.back());
 }
 
-}  // namespace
+std::unexpected<Refusal> Machine::refuse_queue(const QueueConfig& config, std::string_view element,
+                                               std::string_view text) {
+    return refuse(config.name, element, "queue " + config.name + ": " + std::string(text));
+}
+
+std::expected<void, Refusal> Machine::define_message_type(const expr::MessageType& type) {
+    if (auto defined = evaluator.define(type); !defined)
+        return refuse(type.name, "MessageType", "type " + type.name + ": " + defined.error());
+    return {};
+}
 
 std::expected<TopicId, Refusal> Machine::define_topic(const TopicConfig& config) {
     if (config.name.empty() || config.name.size() > kNameSizeMax)
-        return refuse("Name", "Name: a topic needs a name of 1 to 4096 bytes");
+        return refuse(config.name, "Name", "a topic needs a name of 1 to 4096 bytes");
+    if (!evaluator.known(config.message_type))
+        return refuse(config.name, "MessageType",
+                      "topic " + config.name + ": there is no message type " + config.message_type +
+                          "; define it in MessageTypes");
     if (!is_pattern(config.name)) {
         const TopicId known = find_topic(config.name);
         if (known == kNone) return add_topic(config.name, config.message_type);
         if (topics[known].message_type != config.message_type)
-            return refuse("MessageType", "MessageType: topic " + config.name + " is defined as " +
-                                             topics[known].message_type + " and as " + config.message_type);
+            return refuse(config.name, "MessageType",
+                          "topic " + config.name + " is defined as " + topics[known].message_type +
+                              " and as " + config.message_type);
         return known;
     }
     auto pattern = NamePattern::compile(config.name);
-    if (!pattern) return refuse("Name", "Name: the pattern " + config.name + ": " + pattern.error());
+    if (!pattern) return refuse(config.name, "Name", "the pattern " + config.name + ": " + pattern.error());
     covered.emplace_back(std::move(*pattern), config.message_type);
     return kNone;
 }
 
 std::expected<QueueId, Refusal> Machine::define_queue(const QueueConfig& config) {
     const std::string& name = config.name;
+    const std::size_t refused = refusals.size();
     if (name.empty() || name.size() > kNameSizeMax)
-        return refuse("Name", "Name: a queue needs a name of 1 to 4096 bytes");
-    if (find_queue(name) != kNone) return refuse("Name", "Name: there are two queues named " + name);
+        return refuse(name, "Name", "a queue needs a name of 1 to 4096 bytes");
+    if (find_queue(name) != kNone)
+        return refuse(name, "Name", "there are two queues named " + name + "; give one another name");
     auto queue = std::make_unique<Queue>();
     queue->config = config;
     if (queue->config.underlying_topics.empty()) queue->config.underlying_topics.push_back(name);
@@ -44,18 +61,21 @@ std::expected<QueueId, Refusal> Machine::define_queue(const QueueConfig& config)
     queue->fifo = config.fifo;
     queue->limits = config.max_deliveries != 0 || config.max_cancels != 0;
     queue->exact = !config.priority.empty() || config.delay != 0;
-    if (config.max_deliveries > kDeliveriesMax)
-        return refuse("MaxDeliveries", "MaxDeliveries: queue " + name + ": at most 16777215");
+    if (config.max_deliveries > kDeliveriesMax) refuse_queue(config, "MaxDeliveries", "at most 16777215");
+    if (!evaluator.known(config.message_type))
+        refuse_queue(config, "MessageType",
+                     "there is no message type " + config.message_type + "; define it in MessageTypes");
     if (queue->at_most_once) queue->config.fairness = Fairness::round_robin;
     for (const std::string& topic : queue->config.underlying_topics) {
         if (!is_pattern(topic)) continue;
         auto pattern = NamePattern::compile(topic);
-        if (!pattern)
-            return refuse("UnderlyingTopic", "UnderlyingTopic: queue " + name + ": the pattern " + topic +
-                                                 ": " + pattern.error());
-        queue->patterns.push_back(std::move(*pattern));
+        if (pattern) {
+            queue->patterns.push_back(std::move(*pattern));
+        } else {
+            refuse_queue(config, "UnderlyingTopic", "the pattern " + topic + ": " + pattern.error());
+        }
     }
-    if (auto good = compile_expressions(*queue); !good) return std::unexpected(good.error());
+    compile_expressions(*queue);
     queue->filters.emplace_back().used = true;
     queue->everybody = &queue->filters[0].members;
     queue->in_turn = config.fairness == Fairness::round_robin;
@@ -64,6 +84,7 @@ std::expected<QueueId, Refusal> Machine::define_queue(const QueueConfig& config)
     queue->id = static_cast<QueueId>(queues.size());
     queue_ids.emplace(name, queue->id);
     queues.push_back(std::move(queue));
+    if (refusals.size() != refused) return std::unexpected(refusals[refused]);
     return queues.back()->id;
 }
 
@@ -79,7 +100,7 @@ void Machine::cover_topics(const Queue& queue) {
 }
 
 // Q2: each expression of the queue, by its element.
-std::expected<void, Refusal> Machine::compile_expressions(Queue& queue) {
+void Machine::compile_expressions(Queue& queue) {
     const QueueConfig& config = queue.config;
     queue.type = evaluator.type(config.message_type);
     struct Element {
@@ -94,89 +115,105 @@ std::expected<void, Refusal> Machine::compile_expressions(Queue& queue) {
     for (const Element& element : elements) {
         if (element.text.empty()) continue;
         auto compiled = evaluator.compile(element.text, queue.type, element.name, expr::kChangingFunctions);
-        if (!compiled)
-            return refuse(element.name,
-                          std::string(element.name) + ": queue " + config.name + ": " + compiled.error());
-        element.to.emplace(std::move(*compiled));
+        if (compiled) {
+            element.to.emplace(std::move(*compiled));
+        } else {
+            refuse_queue(config, element.name, compiled.error());
+        }
     }
     note_filters(queue);
     queue.plain = !queue.evaluates && !queue.fifo && config.dedup_window == 0 && config.delay == 0 &&
                   config.expiration == kNever;
     note_filters(queue);
-    return {};
 }
 
-// A3, F6: dead-letter queues are there, make no cycle, and are fifo where they must be.
-std::expected<void, Refusal> Machine::check_dead_letters(const Queue& queue) const {
+// F6: the dead-letter queue is there, and fifo where it must be.
+void Machine::check_dead_letters(const Queue& queue) {
     const QueueConfig& config = queue.config;
-    if (config.dead_letter_queue.empty()) return {};
-    const std::string start = "DeadLetterQueue: queue " + config.name + ": ";
-    const QueueId dead = find_queue(config.dead_letter_queue);
-    if (dead == kNone)
-        return refuse("DeadLetterQueue", start + "there is no queue named " + config.dead_letter_queue);
-    if (queue.fifo && !queues[dead]->fifo)
-        return refuse("DeadLetterQueue",
-                      start + config.dead_letter_queue + " must be fifo too (Type=fifo), as this queue is");
-    if (!queue.fifo && queues[dead]->fifo && queues[dead]->config.group_key.empty())
-        return refuse("DeadLetterQueue", start + config.dead_letter_queue +
-                                             " is fifo and needs a GroupKey, since this queue is not fifo");
-    // A dead letter enters every queue over the topic; from each of them it may go on.
+    if (config.dead_letter_queue.empty()) return;
+    const std::string& name = config.dead_letter_queue;
+    const QueueId dead = find_queue(name);
+    if (dead == kNone) {
+        refuse_queue(config, "DeadLetterQueue", "there is no queue named " + name + "; define it in SOW");
+    } else if (queue.fifo && !queues[dead]->fifo) {
+        refuse_queue(config, "DeadLetterQueue", name + " must be fifo too (Type=fifo), as this queue is");
+    } else if (!queue.fifo && queues[dead]->fifo && queues[dead]->config.group_key.empty()) {
+        refuse_queue(config, "DeadLetterQueue",
+                     name + " is fifo and needs a GroupKey, since this queue is not fifo");
+    }
+}
+
+// A3: what leaves a queue does not come back to it. A dead letter enters every queue over the topic; from each
+// of them it may go on.
+void Machine::check_cycles(const Queue& queue) {
     std::vector<QueueId> reached;
+    const auto reach_topic = [&](TopicId topic) {
+        if (topic == kNone) return;
+        for (const TopicRoute& route : topics[topic].routes)
+            if (std::ranges::find(reached, route.queue) == reached.end()) reached.push_back(route.queue);
+    };
     const auto reach = [&](QueueId from) {
         const QueueId to = find_queue(queues[from]->config.dead_letter_queue);
-        if (to == kNone) return;
-        for (const TopicRoute& route : topics[queues[to]->publish_target].routes)
-            if (std::ranges::find(reached, route.queue) == reached.end()) reached.push_back(route.queue);
+        if (to != kNone) reach_topic(queues[to]->publish_target);
     };
     reach(queue.id);
     for (std::size_t index = 0; index < reached.size(); ++index) {
-        if (reached[index] == queue.id)
-            return refuse("DeadLetterQueue", start + "its dead letters come back to it through " +
-                                                 config.dead_letter_queue + "; break the cycle");
+        if (reached[index] == queue.id) {
+            refuse_queue(queue.config, "DeadLetterQueue",
+                         "its dead letters come back to it through " + queue.config.dead_letter_queue +
+                             "; break the cycle");
+            return;
+        }
         reach(reached[index]);
     }
-    return {};
+}
+
+// T3, and one message type for all topics of a queue.
+void Machine::check_topics(Queue& queue) {
+    const QueueConfig& config = queue.config;
+    for (const std::string& name : config.underlying_topics) {
+        if (is_pattern(name)) continue;
+        const TopicId topic = resolve_topic(name);
+        if (topic == kNone) {
+            refuse_queue(
+                config, "UnderlyingTopic",
+                "the topic " + name + " is not covered by the transaction log; add it to TransactionLog");
+        } else if (topics[topic].message_type != config.message_type) {
+            refuse_queue(config, "MessageType",
+                         "it is " + config.message_type + " and its topic " + name + " is " +
+                             topics[topic].message_type + "; a queue and its topics have one type");
+        }
+    }
+    for (const Topic& topic : topics) {
+        const bool matched = std::ranges::any_of(
+            queue.patterns, [&](const NamePattern& pattern) { return pattern.matches(topic.name); });
+        if (matched && topic.message_type != config.message_type)
+            refuse_queue(config, "MessageType",
+                         "it is " + config.message_type + " and its topic " + topic.name + " is " +
+                             topic.message_type + "; a queue and its topics have one type");
+    }
+    // A plain topic was looked at above.
+    const bool plain = config.default_publish_target.empty();
+    const std::string& target = plain ? config.underlying_topics.front() : config.default_publish_target;
+    queue.publish_target = resolve_topic(target);
+    if (queue.publish_target == kNone && (!plain || is_pattern(target)))
+        refuse_queue(
+            config, "DefaultPublishTarget",
+            "the topic " + target + " is not covered by the transaction log; add it to TransactionLog");
 }
 
 std::expected<void, Refusal> Machine::finish_definitions() {
+    const std::size_t refused = refusals.size();
     if (!options.topics_must_be_covered)
         for (const auto& queue : queues) cover_topics(*queue);
-    for (const auto& queue : queues) {
-        const QueueConfig& config = queue->config;
-        for (const std::string& name : config.underlying_topics) {
-            if (is_pattern(name)) continue;
-            const TopicId topic = resolve_topic(name);
-            if (topic == kNone)
-                return refuse("UnderlyingTopic", "UnderlyingTopic: queue " + config.name + ": the topic " +
-                                                     name +
-                                                     " is not covered by the transaction log; add it there");
-            if (topics[topic].message_type != config.message_type)
-                return refuse("MessageType", "MessageType: queue " + config.name + " is " +
-                                                 config.message_type + " and its topic " + name + " is " +
-                                                 topics[topic].message_type);
-        }
-        for (const Topic& topic : topics) {
-            const bool matched = std::ranges::any_of(
-                queue->patterns, [&](const NamePattern& pattern) { return pattern.matches(topic.name); });
-            if (matched && topic.message_type != config.message_type)
-                return refuse("MessageType", "MessageType: queue " + config.name + " is " +
-                                                 config.message_type + " and its topic " + topic.name +
-                                                 " is " + topic.message_type);
-        }
-        const std::string& target = config.default_publish_target.empty() ? config.underlying_topics.front()
-                                                                          : config.default_publish_target;
-        queue->publish_target = resolve_topic(target);
-        if (queue->publish_target == kNone)
-            return refuse("DefaultPublishTarget", "DefaultPublishTarget: queue " + config.name +
-                                                      ": the topic " + target +
-                                                      " is not covered by the transaction log");
-    }
+    for (const auto& queue : queues) check_topics(*queue);
     // Routes follow the order of definition of the queues, in each topic.
     for (TopicId topic = 0; topic < topics.size(); ++topic)
         for (const auto& queue : queues) add_route(topic, queue->id);
-    for (const auto& queue : queues)
-        if (auto good = check_dead_letters(*queue); !good) return good;
+    for (const auto& queue : queues) check_dead_letters(*queue);
+    for (const auto& queue : queues) check_cycles(*queue);
     defining = false;
+    if (refusals.size() != refused) return std::unexpected(refusals[refused]);
     return {};
 }
 

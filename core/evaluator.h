@@ -21,7 +21,11 @@ namespace pinnace {
 
 class Evaluator {
  public:
-    // The number of a message type; types that need a definition of their own have no fields here.
+    // A type of a name of its own, or a built-in one with other separators; before the first type() of that
+    // name. The error is a whole sentence.
+    std::expected<void, std::string> define(const expr::MessageType& definition);
+    bool known(std::string_view message_type) const;
+    // The number of a message type. One that is not known (a topic of a former configuration) is opaque.
     std::uint32_t type(std::string_view message_type);
     // Bound to the type's fields. The error is the compiler's text, which names the column.
     std::expected<expr::Expression, std::string> compile(std::string_view text, std::uint32_t type,

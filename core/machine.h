@@ -76,6 +76,7 @@ struct Machine {
     Time now = 0;
     bool recovering = true;
     bool defining = true;
+    std::vector<Refusal> refusals;  // of the definitions, in order
 
     StateSlab states;
     ExtraSlab extras;
@@ -135,9 +136,16 @@ struct Machine {
     std::expected<TopicId, Refusal> define_topic(const TopicConfig& config);
     std::expected<QueueId, Refusal> define_queue(const QueueConfig& config);
     std::expected<void, Refusal> finish_definitions();
+    std::expected<void, Refusal> define_message_type(const expr::MessageType& type);
+    // Keeps the refusal, and is the answer too.
+    std::unexpected<Refusal> refuse(std::string_view owner, std::string_view element, std::string_view text);
+    std::unexpected<Refusal> refuse_queue(const QueueConfig& config, std::string_view element,
+                                          std::string_view text);
     void cover_topics(const Queue& queue);
-    std::expected<void, Refusal> compile_expressions(Queue& queue);
-    std::expected<void, Refusal> check_dead_letters(const Queue& queue) const;
+    void compile_expressions(Queue& queue);
+    void check_topics(Queue& queue);
+    void check_dead_letters(const Queue& queue);
+    void check_cycles(const Queue& queue);
     TopicId add_topic(std::string_view name, std::string_view message_type);
     void add_route(TopicId topic, QueueId queue);
     void record_topic(Topic& topic, std::uint32_t journal_id);
