@@ -38,7 +38,7 @@ namespace {
     QueueConfig queue;
     queue.name = "bench";
     queue.lease_period = 60'000'000'000;
-    options.queues.push_back(queue);
+    options.definitions.queues.push_back(queue);
     const auto engine = Engine::start(options);
     const std::string said = engine ? "ok" : engine.error();
     if (write(ready, said.data(), said.size()) < 0 || !engine) _exit(1);

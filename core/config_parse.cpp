@@ -431,6 +431,7 @@ std::optional<Duration> parse_duration(std::string_view text) {
 std::optional<std::uint64_t> parse_size(std::string_view text) {
     return parse_with_unit(text, UINT64_MAX / 2,
                            {{"", 1},
+                            {"B", 1},
                             {"KB", 1000},
                             {"MB", 1'000'000},
                             {"GB", 1'000'000'000},

@@ -41,7 +41,7 @@ std::string suggestion(std::string_view name, std::span<const std::string_view> 
 std::optional<Duration> parse_duration(std::string_view text);
 // A whole number, not negative.
 std::optional<std::uint64_t> parse_count(std::string_view text);
-// A whole number of bytes, perhaps with KB, MB, GB or KiB, MiB, GiB.
+// A whole number of bytes, perhaps with B, KB, MB, GB or KiB, MiB, GiB.
 std::optional<std::uint64_t> parse_size(std::string_view text);
 
 }  // namespace pinnace

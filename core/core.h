@@ -183,8 +183,8 @@ class Core {
     // Ends the definitions: checks what only all of them together show (T3, A3). The engine then applies the
     // journal.
     std::expected<void, Refusal> finish_definitions();
-    // Everything that was refused so far, in order; the functions above answer only the first of theirs. A core
-    // that has refused something must not be used.
+    // Everything that was refused so far, in order; the functions above answer only the first of theirs. A
+    // core that has refused something must not be used.
     std::span<const Refusal> refusals() const;
 
     // --- Recovery: every durable record in order, then recovered(). A record that cannot be applied is

@@ -143,8 +143,8 @@ void Machine::check_dead_letters(const Queue& queue) {
     }
 }
 
-// A3: what leaves a queue does not come back to it. A dead letter enters every queue over the topic; from each
-// of them it may go on.
+// A3: what leaves a queue does not come back to it. A dead letter enters every queue over the topic; from
+// each of them it may go on.
 void Machine::check_cycles(const Queue& queue) {
     std::vector<QueueId> reached;
     const auto reach_topic = [&](TopicId topic) {

@@ -135,17 +135,13 @@ std::expected<void, std::string> Engine::Parts::define() {
     CoreOptions core;
     core.ring_entry_count = options.ring_entry_count;
     core.message_count_hint = options.message_count_hint;
+    core.dedup_count_max = options.dedup_count_max;
+    core.topics_must_be_covered = options.definitions.topics_must_be_covered;
     PumpLimits limits;
     limits.message_size_max = options.message_size_max;
     dispatcher = std::make_unique<Dispatcher>(core, limits);
-    Core& machine = dispatcher->pump().core();
-    for (const TopicConfig& topic : options.topics) {
-        if (const auto defined = machine.define_topic(topic); !defined) return failure(defined.error().text);
-    }
-    for (const QueueConfig& queue : options.queues) {
-        if (const auto defined = machine.define_queue(queue); !defined) return failure(defined.error().text);
-    }
-    if (const auto finished = machine.finish_definitions(); !finished) return failure(finished.error().text);
+    if (const auto defined = define_all(dispatcher->pump().core(), options.definitions); !defined)
+        return failure(defined.error().text);
     return {};
 }
 

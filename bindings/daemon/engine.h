@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/config.h"
+#include "core/definitions.h"
 #include "core/types.h"
 
 namespace pinnace {
@@ -31,8 +31,7 @@ enum class WaitMode : std::uint8_t {
 struct EngineOptions {
     std::string data_directory;              // made if it is not there
     std::string socket_path;                 // empty: pinnace.sock in the data directory
-    std::vector<TopicConfig> topics;         // beside those that queues cover
-    std::vector<QueueConfig> queues;         // in order of definition
+    Definitions definitions;                 // topics, queues, message types, actions
     std::optional<unsigned> dispatcher_cpu;  // a core that cannot be had is an error
     std::optional<unsigned> journal_cpu;
     WaitMode wait = WaitMode::automatic;
@@ -45,6 +44,7 @@ struct EngineOptions {
     std::uint64_t log_large_size = 128u << 20;
     std::uint64_t log_reread_size = 64u << 20;
     std::uint32_t session_count_max_per_user = 1024;
+    std::uint64_t dedup_count_max = 16u << 20;  // ids that a queue keeps (U4)
     // C4: after an unclean stop deliveries wait until all clients of the former life are back or dead, at most
     // so long. A client that is back later finds its unread acknowledgments late: they count if the message
     // was not delivered since.

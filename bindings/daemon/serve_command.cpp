@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "bindings/cli/command.h"
+#include "bindings/config/configuration.h"
 #include "bindings/daemon/engine.h"
+#include "bindings/daemon/log_targets.h"
 #include "bindings/daemon/service_notify.h"
 #include "bindings/protocol/default_paths.h"
 #include "core/config_parse.h"
@@ -19,13 +21,14 @@ namespace pinnace::cli {
 namespace {
 
 struct Options {
+    std::string config;
     std::string data;
     std::string socket;
     std::vector<std::string> queues;
     std::vector<std::string> topics;
     std::optional<unsigned> dispatcher_cpu;
     std::optional<unsigned> journal_cpu;
-    std::string wait = "auto";
+    std::string wait;
     std::string message_size_max;
     std::string segment_size;
     std::string log_size;
@@ -45,27 +48,45 @@ std::uint64_t size_option(const char* name, const std::string& text, std::uint64
     return *size;
 }
 
-EngineOptions engine_options(const Options& options) {
-    EngineOptions engine;
-    engine.data_directory = options.data.empty() ? protocol::default_data_directory() : options.data;
-    if (engine.data_directory.empty()) {
-        throw CommandError{"neither --data nor XDG_STATE_HOME nor HOME says where the data is to be",
-                           kWrongUsage};
-    }
-    engine.socket_path = options.socket;
-    for (const std::string& name : options.topics) engine.topics.push_back({name, "json"});
+// What the file says; its warnings go to standard error.
+config::Configuration load_configuration(const std::string& path) {
+    auto loaded = config::load(path);
+    if (!loaded) throw CommandError{loaded.error()};
+    fmt::print(stderr, "{}", loaded->text(path, true));
+    if (loaded->has_errors()) throw CommandError{fmt::format("{}: this configuration is not served", path)};
+    return std::move(loaded->configuration);
+}
+
+// The command line's topics and queues; a queue covers its topics.
+void define_by_options(const Options& options, Definitions& definitions) {
+    for (const std::string& name : options.topics) definitions.topics.push_back({name, "json"});
     for (const std::string& line : options.queues) {
         auto queue = parse_queue_line(line);
         if (!queue)
             throw CommandError{fmt::format("--queue '{}': {}", line, queue.error().text), kWrongUsage};
-        engine.queues.push_back(std::move(*queue));
+        definitions.queues.push_back(std::move(*queue));
     }
-    engine.dispatcher_cpu = options.dispatcher_cpu;
-    engine.journal_cpu = options.journal_cpu;
-    engine.wait = options.wait == "spin"    ? WaitMode::spin
-                  : options.wait == "yield" ? WaitMode::yield
-                  : options.wait == "block" ? WaitMode::block
-                                            : WaitMode::automatic;
+}
+
+// Options of the command line win over the file.
+EngineOptions engine_options(const Options& options, const config::Configuration& configuration) {
+    EngineOptions engine = config::engine_options(configuration);
+    if (!options.data.empty()) engine.data_directory = options.data;
+    if (engine.data_directory.empty()) engine.data_directory = protocol::default_data_directory();
+    if (engine.data_directory.empty()) {
+        throw CommandError{"neither --data nor XDG_STATE_HOME nor HOME says where the data is to be",
+                           kWrongUsage};
+    }
+    if (!options.socket.empty()) engine.socket_path = options.socket;
+    define_by_options(options, engine.definitions);
+    if (options.dispatcher_cpu) engine.dispatcher_cpu = options.dispatcher_cpu;
+    if (options.journal_cpu) engine.journal_cpu = options.journal_cpu;
+    if (!options.wait.empty()) {
+        engine.wait = options.wait == "spin"    ? WaitMode::spin
+                      : options.wait == "yield" ? WaitMode::yield
+                      : options.wait == "block" ? WaitMode::block
+                                                : WaitMode::automatic;
+    }
     engine.message_size_max = static_cast<std::uint32_t>(
         size_option("--message-size-max", options.message_size_max, engine.message_size_max, 1u << 30));
     const std::uint64_t least =
@@ -86,9 +107,8 @@ EngineOptions engine_options(const Options& options) {
         }
         engine.rejoin_grace = *grace;
     }
-    engine.io_uring = !options.no_io_uring;
-    engine.pin = !options.no_pin;
-    engine.log_line = [](std::string_view line) { fmt::print(stderr, "pinnace: {}\n", line); };
+    if (options.no_io_uring) engine.io_uring = false;
+    if (options.no_pin) engine.pin = false;
     return engine;
 }
 
@@ -115,7 +135,15 @@ int wait_for_end(const sigset_t& signals, const Engine& engine) {
 }
 
 int serve(const Options& options) {
-    const EngineOptions wanted = engine_options(options);
+    if (!options.config.empty() && !(options.queues.empty() && options.topics.empty()))
+        throw CommandError{"--queue and --topic go without a configuration file: write them into it",
+                           kWrongUsage};
+    config::Configuration configuration;
+    if (!options.config.empty()) configuration = load_configuration(options.config);
+    EngineOptions wanted = engine_options(options, configuration);
+    auto log = daemon::LogTargets::open(configuration.log_targets);
+    if (!log) throw CommandError{log.error()};
+    wanted.log_line = [&log](std::string_view line) { (*log)->write(line); };
     // Clients of this user must not read the engine's memory through the debugger's door (rule 4).
     prctl(PR_SET_DUMPABLE, 0);
     std::signal(SIGPIPE, SIG_IGN);
@@ -141,6 +169,7 @@ int serve(const Options& options) {
 
 std::function<int()> declare(CLI::App& app) {
     auto options = std::make_shared<Options>();
+    app.add_option("CONFIG", options->config, "a configuration, an XML file");
     app.add_option("--data", options->data, "data directory [$XDG_STATE_HOME/pinnace]")->type_name("DIR");
     app.add_option("--socket", options->socket, "where clients connect [DIR/pinnace.sock]")
         ->type_name("PATH");

@@ -3,70 +3,89 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "bindings/config/configuration.h"
 #include "core/config_parse.h"
 
 namespace pinnace::scenario {
 namespace {
 
-std::unexpected<Fault> refused(const Refusal& refusal, int line) {
-    const bool named = refusal.text.find(refusal.element) != std::string::npos;
-    std::string text = named ? refusal.text : fmt::format("{}: {}", refusal.element, refusal.text);
+std::unexpected<Fault> refused(std::string text, int line) {
     const bool unsupported = text.find("not supported yet") != std::string::npos;
     return std::unexpected(
         Fault{unsupported ? Fault::Kind::unsupported : Fault::Kind::refused, std::move(text), line});
 }
 
-Outcome<void> define_topic(Core& core, const Definition& definition) {
+Outcome<void> read_topic(Definitions& to, const Definition& definition) {
     TopicConfig config{definition.name, "json"};
     for (const auto& [name, value] : definition.elements) {
-        if (name != "MessageType") {
-            return refused({name, fmt::format("{}: a topic has no such element", name)}, definition.line);
-        }
+        if (name != "MessageType")
+            return refused(fmt::format("{}: a topic has no such element", name), definition.line);
         config.message_type = value;
     }
-    const auto defined = core.define_topic(config);
-    if (!defined) return refused(defined.error(), definition.line);
+    to.topics.push_back(std::move(config));
     return {};
 }
 
-Outcome<void> define_queue(Core& core, const Definition& definition) {
+Outcome<void> read_queue(Definitions& to, const Definition& definition) {
     std::vector<ConfigElement> elements{{"Name", definition.name}};
     for (const auto& [name, value] : definition.elements) elements.push_back({name, value});
-    const auto config = parse_queue(elements);
-    if (!config) return refused(config.error(), definition.line);
-    const auto defined = core.define_queue(*config);
-    if (!defined) return refused(defined.error(), definition.line);
+    auto config = parse_queue(elements);
+    if (!config) return refused(config.error().text, definition.line);
+    to.queues.push_back(std::move(*config));
     return {};
 }
 
-Outcome<void> define_one(Core& core, const Definition& definition) {
+// All errors of the file at once, each with its line in the block.
+Outcome<void> read_configuration(Definitions& to, const Definition& definition) {
+    config::Loaded loaded = config::parse(definition.text);
+    if (loaded.has_errors()) {
+        std::string text = loaded.text("config", false);
+        while (text.ends_with('\n')) text.pop_back();
+        return refused(std::move(text), definition.line);
+    }
+    to = std::move(loaded.configuration.definitions);
+    return {};
+}
+
+Outcome<void> read_one(Definitions& to, const Definition& definition) {
     switch (definition.kind) {
         case DefinitionKind::topic:
-            return define_topic(core, definition);
+            return read_topic(to, definition);
         case DefinitionKind::queue:
-            return define_queue(core, definition);
+            return read_queue(to, definition);
         case DefinitionKind::sow:
             return unsupported("SOW topics");
         case DefinitionKind::view:
             return unsupported("views");
         case DefinitionKind::config:
-            return unsupported("configuration files");
+            return read_configuration(to, definition);
     }
     return unsupported("this definition");
 }
 
 }  // namespace
 
-Outcome<void> define(Core& core, std::span<const Definition> definitions) {
+Outcome<Definitions> read_definitions(std::span<const Definition> definitions) {
+    Definitions read;
     for (const Definition& definition : definitions) {
-        if (auto defined = define_one(core, definition); !defined) {
-            defined.error().line = definition.line;
-            return defined;
+        if (definition.kind == DefinitionKind::config && definitions.size() != 1)
+            return refused("config: a configuration stands in place of all other definitions",
+                           definition.line);
+        if (auto done = read_one(read, definition); !done) {
+            done.error().line = definition.line;
+            return std::unexpected(std::move(done.error()));
         }
     }
-    const auto finished = core.finish_definitions();
-    if (!finished) return refused(finished.error(), 0);
-    return {};
+    return read;
+}
+
+Outcome<void> define(Core& core, const Definitions& definitions, std::span<const Definition> lines) {
+    const auto defined = define_all(core, definitions);
+    if (defined) return {};
+    const auto owner = std::ranges::find(lines, defined.error().owner, &Definition::name);
+    return refused(defined.error().text, owner == lines.end() ? 0 : owner->line);
 }
 
 }  // namespace pinnace::scenario

@@ -42,10 +42,13 @@ Outcome<void> SimulatedWorld::begin_life(bool clean) {
     bodies_.clear();
     journal_.begin_life();
     appended_ = durable_ = 0;
+    const auto read = read_definitions(definitions_);
+    if (!read) return std::unexpected(read.error());
     CoreOptions options;
     options.epoch = ++epoch_;
+    options.topics_must_be_covered = read->topics_must_be_covered;
     core_ = std::make_unique<Core>(static_cast<Effects&>(*this), options);
-    if (auto defined = define(*core_, definitions_); !defined) return defined;
+    if (auto defined = define(*core_, *read, definitions_); !defined) return defined;
     const auto replayed = journal_.replay([this](const RecordView& record) { return core_->apply(record); });
     if (!replayed) return broken(replayed.error());
     core_->recovered(now_, clean);

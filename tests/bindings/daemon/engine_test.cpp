@@ -34,7 +34,7 @@ class EngineTest : public ::testing::Test {
         options_.log_reread_size = 2u << 20;
         options_.wait = WaitMode::block;
         options_.pin = false;
-        options_.queues = {queue_named("Orders")};
+        options_.definitions.queues = {queue_named("Orders")};
         options_.log_line = [](std::string_view) {};
     }
     void start() {
@@ -187,7 +187,7 @@ TEST_F(EngineTest, ACoreThatCannotBeHadIsRefused) {
 }
 
 TEST_F(EngineTest, TwoQueuesOfOneNameAreRefused) {
-    options_.queues.push_back(queue_named("Orders"));
+    options_.definitions.queues.push_back(queue_named("Orders"));
     EXPECT_THAT(refusal(), HasSubstr("Orders"));
 }
 

@@ -116,7 +116,7 @@ void pass_messages(Publisher& publisher, Subscriber& subscriber, int count) {
     QueueConfig queue;
     queue.name = "orders";
     queue.lease_period = 10'000'000'000;
-    options.queues.push_back(queue);
+    options.definitions.queues.push_back(queue);
     auto engine = Engine::start(options);
     if (!engine) _exit(5);
     ConnectionOptions client;
