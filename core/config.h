@@ -95,8 +95,8 @@ struct ActionConfig {
 
 // Why a definition was refused: what is wrong, in which element, and how to mend it.
 struct Refusal {
-    std::string element;  // the configuration element at fault
-    std::string text;     // whole sentence, names the queue and the topic
+    std::string element;     // the configuration element at fault
+    std::string text;        // whole sentence, names the queue and the topic
     std::string owner = {};  // the queue or topic that has the element
 };
 

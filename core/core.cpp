@@ -41,6 +41,9 @@ std::expected<TopicId, Refusal> Core::define_topic(const TopicConfig& config) {
 std::expected<QueueId, Refusal> Core::define_queue(const QueueConfig& config) {
     return state_->define_queue(config);
 }
+std::expected<void, Refusal> Core::define_action(const ActionConfig& config) {
+    return state_->define_action(config);
+}
 std::expected<void, Refusal> Core::finish_definitions() { return state_->finish_definitions(); }
 std::span<const Refusal> Core::refusals() const { return state_->refusals; }
 std::expected<void, std::string> Core::apply(const RecordView& record) { return state_->apply(record); }

@@ -180,6 +180,8 @@ class Core {
     std::expected<void, Refusal> define_message_type(const expr::MessageType& type);
     std::expected<TopicId, Refusal> define_topic(const TopicConfig& config);
     std::expected<QueueId, Refusal> define_queue(const QueueConfig& config);
+    // After all queues (A1).
+    std::expected<void, Refusal> define_action(const ActionConfig& config);
     // Ends the definitions: checks what only all of them together show (T3, A3). The engine then applies the
     // journal.
     std::expected<void, Refusal> finish_definitions();

@@ -155,13 +155,16 @@ void Machine::check_cycles(const Queue& queue) {
     const auto reach = [&](QueueId from) {
         const QueueId to = find_queue(queues[from]->config.dead_letter_queue);
         if (to != kNone) reach_topic(queues[to]->publish_target);
+        for (const std::uint32_t action : queues[from]->actions)
+            for (const Action::Step& step : actions[action].steps) reach_topic(step.to.topic);
     };
     reach(queue.id);
     for (std::size_t index = 0; index < reached.size(); ++index) {
         if (reached[index] == queue.id) {
-            refuse_queue(queue.config, "DeadLetterQueue",
-                         "its dead letters come back to it through " + queue.config.dead_letter_queue +
-                             "; break the cycle");
+            const std::string& dead = queue.config.dead_letter_queue;
+            refuse_queue(queue.config, dead.empty() ? "Actions" : "DeadLetterQueue",
+                         "what leaves it unprocessed comes back to it through " +
+                             (dead.empty() ? std::string("an action") : dead) + "; break the cycle");
             return;
         }
         reach(reached[index]);
@@ -210,6 +213,7 @@ std::expected<void, Refusal> Machine::finish_definitions() {
     // Routes follow the order of definition of the queues, in each topic.
     for (TopicId topic = 0; topic < topics.size(); ++topic)
         for (const auto& queue : queues) add_route(topic, queue->id);
+    resolve_actions();
     for (const auto& queue : queues) check_dead_letters(*queue);
     for (const auto& queue : queues) check_cycles(*queue);
     defining = false;

@@ -30,6 +30,7 @@ inline std::expected<void, Refusal> define_all(Core& core, const Definitions& de
     // A view under a queue needs no transaction-log entry.
     for (const ViewConfig& view : definitions.views) (void)core.define_topic({view.name, view.message_type});
     for (const QueueConfig& queue : definitions.queues) (void)core.define_queue(queue);
+    for (const ActionConfig& action : definitions.actions) (void)core.define_action(action);
     (void)core.finish_definitions();
     if (!core.refusals().empty()) return std::unexpected(core.refusals().front());
     return {};

@@ -115,6 +115,11 @@ void Machine::leave(Queue& queue, Handle handle, std::uint8_t reasons, bool jour
         return forget(queue, handle);
     }
     const Expired event{queue.id, state.position, reasons, body_of(state)};
+    const bool acts = !queue.actions.empty() && !state.purged && !recovering;
+    char buffer[kGroupSizeMax];
+    std::string group;
+    if (acts && queue.fifo) group = GroupTable::id_of(groups[extras[state.extra].group], group_texts, buffer);
+    if (acts) render_actions(queue, state, reasons);
     const QueueId dead = find_queue(queue.config.dead_letter_queue);
     const bool moves = dead != kNone && !state.purged && !recovering;
     if (!moves || !move(queue, handle, *queues[dead], false, reasons)) {
@@ -122,7 +127,9 @@ void Machine::leave(Queue& queue, Handle handle, std::uint8_t reasons, bool jour
         detach(queue, handle);
         forget(queue, handle);
     }
+    if (acts) publish_rendered(group);
     if (!recovering) effects.expired(event);
+    if (acts) effects.part_ends();
 }
 
 // At most once: nothing is recorded, since the hand-over was.

@@ -5,6 +5,7 @@
 //   definition.cpp  topics, queues and routes, and what a configuration may not say
 //   publish.cpp     accepting messages: numbers, positions, entry decisions, their records
 //   delivery.cpp    who gets what: room, dirty classes, dispatch, leases (D1-D10)
+//   actions.cpp     what is published when a message leaves unprocessed (A1-A3)
 //   leaving.cpp     returns, and the one way out of a queue (X7); dead letters, redrive, purge
 //   steps.h         the steps that every message takes: lease, hand, end of lease, out
 //   verbs.cpp       acknowledge, cancel, expire, renew
@@ -26,6 +27,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/action.h"
 #include "core/core.h"
 #include "core/evaluator.h"
 #include "core/message_state.h"
@@ -68,6 +70,12 @@ struct Planned {
     bool stored;
 };
 
+// What an action publishes for the message that is leaving.
+struct RenderedPublish {
+    ActionPublish to;
+    std::string body;
+};
+
 struct Machine {
     Machine(Effects& effects_in, const CoreOptions& options_in);
 
@@ -91,6 +99,10 @@ struct Machine {
     std::vector<Topic> topics;
     std::vector<Route> routes;
     std::vector<std::pair<NamePattern, std::string>> covered;  // topics that the log covers, with their type
+    std::vector<Action> actions;
+    std::vector<ActionConfig> action_configs;  // by the same indexes
+    std::vector<RenderedPublish> rendered;
+    std::deque<AwaitedPublish> awaited_publishes;
     NameMap queue_ids;
     NameMap topic_ids;
     std::vector<std::uint32_t> queue_of_journal;  // journal ids to ids, kNone: not defined any more
@@ -153,6 +165,16 @@ struct Machine {
     // Also defines a topic that a pattern covers (T9).
     TopicId resolve_topic(std::string_view name);
     QueueId find_queue(std::string_view name) const;
+
+    // --- actions.cpp
+    std::expected<void, Refusal> define_action(const ActionConfig& config);
+    void resolve_actions();
+    void resolve_publish(const std::string& owner, const ActionStep& step, ActionPublish& to);
+    void render_actions(const Queue& queue, const MessageState& state, std::uint8_t reasons);
+    void publish_rendered(std::string_view group);
+    void plan_by_action(const ActionPublish& to, std::string_view group, const std::byte* data,
+                        std::uint32_t size);
+    void show_awaited_publishes();
 
     // --- publish.cpp
     void publish(const PublishRequest& request, std::span<PublishResult> results);

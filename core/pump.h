@@ -122,6 +122,7 @@ class Pump final : private Effects {
     }
     bool deliver(const Delivery& delivery) override;
     void expired(const Expired& event) override { out_.expired(event); }
+    void part_ends() override { end_step(); }
     const std::byte* body(Position position, const BodyRef& body) override {
         return log_.resident(body.log, body.size) ? log_.body(body.log) : log_.read_now(position, body.size);
     }

@@ -80,6 +80,7 @@ struct Queue {
     std::vector<NamePattern> patterns;  // of its underlying topics
     std::uint32_t type = 0;             // of its messages
     std::optional<expr::Expression> filter, priority, barrier, group_key;
+    std::vector<std::uint32_t> actions;  // of the machine, on messages that leave unprocessed
     std::map<std::vector<std::uint32_t>, std::uint32_t> class_of_slots;
     std::uint32_t filter_count = 0;  // slots in use, but for 0
     bool filters_change = false;     // one of them is evaluated anew at returns

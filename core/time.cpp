@@ -68,6 +68,7 @@ void Machine::durable(RecordIndex index) {
         if (state.timed) wheel.erase(states, waiting.handle);
         place(queue_of(state), waiting.handle);
     }
+    show_awaited_publishes();
     while (!handing.empty() && handing.front().index <= index) {
         const AwaitedRecord waiting = handing.front();
         handing.pop();

@@ -69,17 +69,33 @@ void Reader::check_definitions() {
         (void)core.define_queue(definitions.queues[index]);
         report_new(queue_elements_[index], queue_faults_[index]);
     }
+    for (std::size_t index = 0; index < definitions.actions.size(); ++index)
+        (void)core.define_action(definitions.actions[index]);
     (void)core.finish_definitions();
     for (; seen < core.refusals().size(); ++seen) {
         const Refusal& refusal = core.refusals()[seen];
         const auto queue = std::ranges::find(definitions.queues, refusal.owner, &QueueConfig::name);
         const auto index = static_cast<std::size_t>(queue - definitions.queues.begin());
-        if (queue == definitions.queues.end()) {
-            report(refusal, document_.root().child("SOW"));
-        } else if (std::ranges::find(queue_faults_[index], refusal.element) == queue_faults_[index].end()) {
-            report(refusal, queue_elements_[index]);
-        }
+        const bool known =
+            queue != definitions.queues.end() &&
+            std::ranges::find(queue_faults_[index], refusal.element) != queue_faults_[index].end();
+        if (!known) report(refusal, owner_element(refusal.owner));
     }
+}
+
+// The core's names: a queue's own, "action 2", "action 2 step 0".
+pugi::xml_node Reader::owner_element(const std::string& owner) const {
+    const auto& queues = configuration_.definitions.queues;
+    for (std::size_t index = 0; index < queues.size(); ++index)
+        if (queues[index].name == owner) return queue_elements_[index];
+    for (std::size_t index = 0; index < action_elements_.size(); ++index) {
+        const std::string name = fmt::format("action {}", index);
+        if (owner == name) return action_elements_[index].child("On").child("Options");
+        std::size_t step = 0;
+        for (const pugi::xml_node to_do : action_elements_[index].children("Do"))
+            if (owner == fmt::format("{} step {}", name, step++)) return to_do.child("Options");
+    }
+    return document_.root();
 }
 
 }  // namespace pinnace::config

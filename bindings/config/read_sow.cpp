@@ -156,6 +156,14 @@ void Reader::check_sow() {
                             view.name, topic));
         }
     }
+    for (std::size_t index = action_elements_.size(); index-- > 0;) {
+        const std::string& topic = definitions.actions[index].topic;
+        if (is_queue(topic) || !is_sow_topic(topic)) continue;
+        not_built("actions on SOW topics", action_elements_[index], topic);
+        const auto at = static_cast<std::ptrdiff_t>(index);
+        configuration_.definitions.actions.erase(configuration_.definitions.actions.begin() + at);
+        action_elements_.erase(action_elements_.begin() + at);
+    }
     for (std::size_t index = 0; index < definitions.sow_topics.size(); ++index) {
         const std::string& name = definitions.sow_topics[index].name;
         if (std::ranges::count(definitions.sow_topics, name, &SowTopicConfig::name) > 1)

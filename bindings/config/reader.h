@@ -51,6 +51,8 @@ class Reader {
     // check.cpp: the core's own refusals, at their places
     void check_definitions();
     void report(const Refusal& refusal, pugi::xml_node owner);
+    // The element that an owner's name means: a queue's, or that of an action or its step.
+    pugi::xml_node owner_element(const std::string& owner) const;
 
     // Things of one kind that are not built yet: one warning, at the first, names all.
     void not_built(std::string_view what, pugi::xml_node element, const std::string& name);

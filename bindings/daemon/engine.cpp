@@ -16,6 +16,7 @@
 #include "bindings/daemon/former_life.h"
 #include "bindings/daemon/status.h"
 #include "bindings/daemon/waker.h"
+#include "core/action.h"
 #include "journal/journal.h"
 #include "shm/listener.h"
 #include "shm/server_handshake.h"
@@ -31,6 +32,7 @@ using daemon::FormerLife;
 // Dispatcher, journal thread, and at least one client.
 constexpr unsigned kBusyThreadCount = 3;
 constexpr std::uint32_t kSessionCountMax = 1024;
+constexpr std::uint64_t kBodySizeMax = (std::uint64_t{1} << 30) - (1u << 20);  // four in a segment
 
 std::unexpected<std::string> failure(std::string text) { return std::unexpected(std::move(text)); }
 
@@ -77,9 +79,17 @@ shm::AreaGeometry area(std::uint64_t size, std::uint64_t slot_size) {
     return {slot_size, std::bit_ceil(std::max<std::uint64_t>((size + slot_size - 1) / slot_size, 2))};
 }
 
+// Messages that actions make may be larger than those of publishers (A2).
+std::uint64_t body_size_max(const EngineOptions& options) {
+    std::uint64_t made = 0;
+    for (const ActionConfig& action : options.definitions.actions)
+        made += action_body_size_max(action, options.message_size_max);
+    return std::max<std::uint64_t>(options.message_size_max, made);
+}
+
 shm::LogGeometry log_geometry(const EngineOptions& options) {
-    shm::LogGeometry geometry = shm::default_log_geometry(options.message_size_max);
-    const std::uint64_t message = options.message_size_max + shm::kLogHeaderSize + shm::kLogFrameAlignment;
+    shm::LogGeometry geometry = shm::default_log_geometry(body_size_max(options));
+    const std::uint64_t message = body_size_max(options) + shm::kLogHeaderSize + shm::kLogFrameAlignment;
     geometry.small = area(options.log_small_size, geometry.small.slot_size);
     geometry.large = area(std::max(options.log_large_size, 4 * message), geometry.large.slot_size);
     geometry.reread = area(std::max(options.log_reread_size, 2 * message), geometry.reread.slot_size);
@@ -129,6 +139,11 @@ std::expected<void, std::string> Engine::Parts::define() {
         plan.journal = options.journal_cpu;
     }
     wait = choose_wait(options.wait, plan.allowed.size());
+    if (body_size_max(options) > std::max<std::uint64_t>(kBodySizeMax, options.message_size_max))
+        return failure(
+            fmt::format("what actions publish for one message can have {} bytes, which is too much: "
+                        "make the limit of messages smaller",
+                        body_size_max(options)));
     if (options.data_directory.empty()) return failure("no data directory is named");
     if (options.socket_path.empty()) options.socket_path = options.data_directory + "/pinnace.sock";
 
@@ -154,8 +169,11 @@ std::expected<void, std::string> Engine::Parts::recover() {
     if (socket.parent_path() == std::filesystem::path(options.data_directory)) {
         j.names_allowed = {socket.filename().string(), socket.filename().string() + ".lock"};
     }
+    constexpr std::uint64_t kMiB = 1u << 20;
     j.segment_size = options.segment_size;
-    j.message_size_max = options.message_size_max;
+    if (body_size_max(options) > options.message_size_max)
+        j.segment_size = std::max(j.segment_size, (4 * body_size_max(options) / kMiB + 2) * kMiB);
+    j.message_size_max = static_cast<std::uint32_t>(body_size_max(options));
     j.feed_byte_count = std::bit_floor(std::min<std::uint64_t>(16u << 20, options.segment_size / 4));
     j.io = options.io_uring ? journal::IoChoice::automatic : journal::IoChoice::pwritev2;
     j.on_writer_start = [this] {

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -61,7 +62,7 @@ class EngineLog {
     RecordIndex append(const RecordHeader& header, std::span<const std::byte> head, const BodyRef& body) {
         const bool has_body = header.kind == static_cast<std::uint16_t>(RecordKind::message);
         const std::byte* data =
-            has_body ? (body.log == kCold ? body.data : writer_->body(body.log)) : nullptr;
+            has_body ? (body.log == kCold ? keep(header.position, body) : writer_->body(body.log)) : nullptr;
         const RecordIndex index = feed_->append(header, head, data, has_body ? body.size : 0);
         room_ -= std::min(room_, journal::Feed::entry_size(head.size()));
         if (has_body && body.log != kCold) writer_->settle(body.log, body.size, index);
@@ -82,6 +83,7 @@ class EngineLog {
         const RecordIndex durable = journal_->durable();
         if (durable != durable_) writer_->set_durable(durable);
         durable_ = durable;
+        while (!kept_.empty() && kept_.front().index <= durable) kept_.pop_front();
         return durable;
     }
     RecordIndex appended() const { return feed_->last_index(); }
@@ -117,8 +119,10 @@ class EngineLog {
         return ReadDone{read.token, read.log, reply.readable};
     }
 
-    // Waits for the journal thread: filters that come later than their messages are to become jobs (rule 18).
+    // Waits for the journal thread (bodies that are not durable yet are at hand): filters that come later than their messages are to become jobs (rule 18).
     const std::byte* read_now(Position position, std::uint32_t size) {
+        for (const Kept& kept : kept_)
+            if (kept.position == position) return kept.body.data();
         if (scratch_.size() < size) scratch_.resize(size);
         shm::Waiter waiter(shm::WaitMode::yield);
         while (!journal_->request_body({position, size, scratch_.data(), kReadNow})) waiter.idle();
@@ -146,6 +150,18 @@ class EngineLog {
         TopicId topic = kNone;
     };
 
+    struct Kept {
+        RecordIndex index = 0;
+        Position position = 0;
+        std::vector<std::byte> body;
+    };
+
+    // A body that the core made (A1), until it is durable. Rare, and allocated: it must never be refused.
+    const std::byte* keep(Position position, const BodyRef& body) {
+        kept_.push_back({feed_->last_index() + 1, position, {body.data, body.data + body.size}});
+        return kept_.back().body.data();
+    }
+
     std::byte* body_to_write(LogPosition position) { return const_cast<std::byte*>(writer_->body(position)); }
     bool journal_takes_messages() const { return journal_->state() < journal::State::no_space; }
     bool has_room(std::size_t wanted) {
@@ -159,6 +175,7 @@ class EngineLog {
     std::array<Read, kReadMax> reads_;
     std::vector<std::uint32_t> free_reads_;
     std::vector<std::byte> scratch_;
+    std::deque<Kept> kept_;
     std::vector<journal::BodyReply> early_replies_;  // that came while read_now waited for its own
     std::size_t room_ = 0;                           // of the feed, at least
     Time now_ = 0;
