@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Action: what is done when a message leaves a queue unprocessed (A1), as it was defined. Messages that actions
-// publish are ordinary ones with a body of their own, recorded in the same step as the leaving (A2).
+// Action: what is done when a message leaves a queue unprocessed (A1), as it was defined. Messages that
+// actions publish are ordinary ones with a body of their own, recorded in the same step as the leaving (A2).
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ std::vector<std::string> action_variable_names();
 // An extracted value's text is cut at this size, so that the size of what is published has a bound.
 inline constexpr std::size_t kExtractedSizeMax = 65'536;
 
-// The bodies that the action publishes for one message are not larger together, if those of messages are at most
-// `message_size_max`.
+// The bodies that the action publishes for one message are not larger together, if those of messages are
+// at most `message_size_max`.
 std::uint64_t action_body_size_max(const ActionConfig& action, std::uint64_t message_size_max);
 
 // The reasons of X1 as text, joined by commas in their order.

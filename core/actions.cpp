@@ -209,8 +209,8 @@ void Machine::publish_rendered(std::string_view group) {
     keep_reserve();
 }
 
-// As plan_message, but for what may refuse it: the filter of the queue that it is for, deduplication, and a group
-// that is missing.
+// As plan_message, but for what may refuse it: the filter of the queue that it is for, deduplication, and
+// a group that is missing.
 void Machine::plan_by_action(const ActionPublish& to, std::string_view group, const std::byte* data,
                              std::uint32_t size) {
     plan.clear();

@@ -59,8 +59,8 @@ class Effects {
     // A message left for a reason of X1, exactly once each (X5).
     virtual void expired(const Expired& event) = 0;
 
-    // What was recorded up to here may be durable without what the command still records: a step may end. Said
-    // where a command makes bodies of its own (A1), so that a step's size keeps its bound.
+    // What was recorded up to here may be durable without what the command still records: a step may end.
+    // Said where a command makes bodies of its own (A1), so that a step's size keeps its bound.
     virtual void part_ends() {}
 
     // The core ended a subscription by itself (B2: it let too many barriers wait).

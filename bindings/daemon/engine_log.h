@@ -119,7 +119,8 @@ class EngineLog {
         return ReadDone{read.token, read.log, reply.readable};
     }
 
-    // Waits for the journal thread (bodies that are not durable yet are at hand): filters that come later than their messages are to become jobs (rule 18).
+    // Waits for the journal thread (bodies that are not durable yet are at hand): filters that come later
+    // than their messages are to become jobs (rule 18).
     const std::byte* read_now(Position position, std::uint32_t size) {
         for (const Kept& kept : kept_)
             if (kept.position == position) return kept.body.data();
