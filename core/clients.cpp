@@ -40,6 +40,9 @@ void Machine::set_ring_free(ClientId id, std::uint32_t entry_count) {
     client.ring_free = entry_count;
     if (client.ring_room == client.has_ring_room()) return;
     update_ring_room(client);
+    for (const std::uint32_t slot : client.subscriptions)
+        for (const Membership& member : subscriptions[slot].members)
+            if (queues[member.queue]->barriers != kNone) mark_queue(*queues[member.queue]);
     settle();
 }
 
@@ -211,6 +214,7 @@ void Machine::join(std::uint32_t slot, std::span<const QueueId> over) {
     for (const QueueId id : over) {
         Queue& queue = *queues[id];
         const std::uint32_t filter = filter_slot(queue, subscription.filter);
+        if (queue.at_most_once && filter != 0) make_exact(queue);  // M1: not in order any more
         queue.filters[filter].members.insert(slot, subscription.order);
         const bool weighted = queue.config.fairness == Fairness::proportional;
         subscription.members.push_back({id, filter, &queue.filters[filter], 0, weighted});

@@ -72,6 +72,7 @@ void Machine::dispatch(Queue& queue) {
             continue;
         }
         lease(queue, handle, slot);
+        if (queue.at_most_once && !queue.beyond.empty()) fill(queue);  // it has left
     }
     if (queue.at_most_once) keep_hand_over(queue);
 }
@@ -165,7 +166,13 @@ bool Machine::waits_for_record(Queue& queue, Handle handle) {
     if (queue.limits) record_counts(queue, state, index);
     const bool exact = queue.at_most_once && queue.exact;
     if (exact) index = record_single_hand_over(queue, state, false);
-    if (!exact && !(queue.limits && state.recovered)) return false;
+    Subscription& subscription = subscriptions[state.holder & kSlotMask];
+    if (!exact && !(queue.limits && state.recovered)) {
+        // A subscription gets everything in the order of the decisions.
+        if (subscription.handing == 0) return false;
+        index = handing[handing.size() - 1].index;
+    }
+    ++subscription.handing;
     handing.push({index, handle, state.position, state.lease});
     return true;
 }
@@ -220,6 +227,11 @@ bool Machine::release_barrier(Queue& queue) {
         return false;
     MessageState& state = states[handle];
     if (!is_due(state)) return false;
+    // Nobody can take anything: an orderly stop, or all of them are behind. It waits, as what follows it does.
+    if (std::ranges::none_of(queue.subscriptions, [&](std::uint32_t slot) {
+            return clients[subscriptions[slot].client].has_ring_room();
+        }))
+        return false;
     Delivery delivery;
     delivery.queue = queue.id;
     delivery.topic = routes[state.route].topic;

@@ -16,7 +16,7 @@ constexpr std::size_t kDeferredCountMax = 65'536;  // of one queue
 }  // namespace
 
 bool Machine::is_beyond(const Queue& queue) const {
-    return !queue.beyond.empty() || queue.directory.count() >= queue.config.target_queue_depth;
+    return !queue.beyond.empty() || queue.depth() >= queue.config.target_queue_depth;
 }
 
 void Machine::keep_beyond(Queue& queue, const QueueEntry& entry, const Incoming& incoming) {
@@ -37,9 +37,9 @@ Beyond* Machine::find_beyond(Queue& queue, Position position) {
     return at == queue.beyond.end() || at->position != position || at->removed ? nullptr : &*at;
 }
 
-// As long as there is place, the next ones come in.
+// As long as there is place, the next ones come in; in recovery too, so that records find them as they were.
 void Machine::fill(Queue& queue) {
-    while (!queue.beyond.empty() && queue.directory.count() < queue.config.target_queue_depth) {
+    while (!queue.beyond.empty() && queue.depth() < queue.config.target_queue_depth) {
         const Beyond item = std::move(queue.beyond.front());
         queue.beyond.pop_front();
         if (item.removed) continue;
@@ -48,7 +48,7 @@ void Machine::fill(Queue& queue) {
             deferred != queue.deferred.end() && now - deferred->second < queue.config.deferred_ack_expiration;
         if (deferred != queue.deferred.end()) queue.deferred.erase(deferred);
         if (acknowledged) {
-            record(RecordKind::remove, queue.journal_id, item.position, 0);
+            if (!recovering) record(RecordKind::remove, queue.journal_id, item.position, 0);
             continue;
         }
         Incoming incoming{.position = item.position, .published = item.published, .origin = item.origin};
@@ -63,7 +63,9 @@ void Machine::fill(Queue& queue) {
             incoming.match_class = class_of_values(queue);
         }
         const Handle handle = enter(queue, entry, incoming, true);
-        if (expiry_of(states[handle]) <= now) leave(queue, handle, kTimeLimit);
+        if (item.handed_over) states[handle].handed_over = 1;
+        // While records are applied, one that says so follows.
+        if (!recovering && expiry_of(states[handle]) <= now) leave(queue, handle, kTimeLimit);
     }
 }
 

@@ -32,7 +32,7 @@ std::uint64_t Machine::durable_digest() const {
         digest.add(queue->config.name);
         queue->directory.for_each(blocks, [&](Handle handle) {
             const MessageState& state = states[handle];
-            const bool left = state.stage() == Stage::outstanding ||
+            const bool left = state.stage() == Stage::outstanding || state.purged ||
                               (queue->at_most_once && state.stage() == Stage::handing);
             if (left) return true;
             digest.add(state.position);

@@ -89,7 +89,8 @@ void Machine::note_filters(Queue& queue) {
     for (const FilterSlot& filter : queue.filters)
         queue.filters_change = queue.filters_change || (filter.used && filter.changes);
     queue.quick = queue.plain && !queue.at_most_once && queue.filter_count == 0 &&
-                  queue.config.deliver_after == DeliverAfter::sequenced;
+                  queue.config.deliver_after == DeliverAfter::sequenced &&
+                  queue.config.target_queue_depth == UINT64_MAX;
     queue.evaluates =
         queue.filter || queue.priority || queue.barrier || queue.group_key || queue.filter_count != 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machine: fifo queues: groups, their readiness, batches, and their settling (F2-F11).
 #include <algorithm>
+#include <utility>
 
 #include "core/steps.h"
 
@@ -53,6 +54,7 @@ Handle Machine::next_of_group(const Queue& queue, const Group& group) const {
         if (handle != kNone && most != 0 && states[handle].deliveries + 1u >= most) return kNone;
     }
     if (handle == kNone || states[handle].stage() != Stage::grouped || !is_due(states[handle])) return kNone;
+    if (group.leased != 0 && spent(queue, states[handle]) != 0) return kNone;  // it leaves with the last lease
     return handle;
 }
 
@@ -91,7 +93,7 @@ void Machine::settle_group(Queue& queue, std::uint32_t index) {
     group.leased_until = 0;
     batch_of_group.clear();
     for (Handle at = group.head; at != kNone && states[at].position <= until; at = states[at].link_b)
-        if (states[at].stage() == Stage::grouped && spent(queue, states[at]) != 0)
+        if (states[at].stage() == Stage::grouped && (spent(queue, states[at]) & ~unsigned{kTimeLimit}) != 0)
             batch_of_group.push_back(at);
     const std::vector<Handle> leaving = batch_of_group;
     bool emptied = false;
@@ -130,12 +132,22 @@ void Machine::release_group(std::uint32_t index) {
 
 // F10: the later leased ones come again after the returned one.
 void Machine::revoke_later(Queue& queue, Handle returned) {
+    std::vector<Handle> purged;
     for (Handle at = states[returned].link_b; at != kNone; at = states[at].link_b) {
         if (!is_leased(states[at].stage())) continue;
         unlease(queue, at);
         states[at].set_stage(Stage::grouped);
-        arm(states[at], at);
+        if (queue.filters_change) evaluate_again(queue, at);
+        if (states[at].purged) {
+            purged.push_back(at);
+        } else {
+            arm(states[at], at);
+        }
     }
+    // The group is not settled before the returned one is dealt with.
+    const std::uint32_t former = std::exchange(settling_group, extras[states[returned].extra].group);
+    for (const Handle handle : purged) leave(queue, handle, 0);
+    settling_group = former;
 }
 
 // As give_back, for a message of a group: limits wait until the group is settled (F6).

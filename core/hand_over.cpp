@@ -20,13 +20,13 @@ constexpr std::size_t kKeptCountMax = 4096;  // of one record, so that its head 
 }  // namespace
 
 void Machine::give_ordinal(Queue& queue, bool resend, QueueEntry& entry) {
+    if (entry.due != 0) make_exact(queue);
     if (resend && queue.resend_next <= queue.resend_reserved) {
         entry.ordinal = queue.resend_next++;
         entry.handed_over = true;
     } else {
         entry.ordinal = ++queue.entered;
     }
-    if (entry.due != 0) make_exact(queue);
 }
 
 bool Machine::may_hand_over(Queue& queue, const MessageState& state) {
@@ -48,10 +48,14 @@ void Machine::keep_hand_over(Queue& queue) {
 // since nothing of it may get lost. Whoever reads next reserves anew.
 void Machine::record_exact_hand_over(Queue& queue) {
     if (queue.handed == 0 && queue.reserved == 0) return;
+    // A record with 0 would speak of one message: if none was handed over, the first one is kept.
+    queue.handed = std::max<std::uint64_t>(queue.handed, 1);
+    queue.entered = std::max(queue.entered, queue.handed);
     std::vector<Position> kept;
     queue.directory.for_each(blocks, [&](Handle handle) {
         const MessageState& state = states[handle];
-        if (state.handed_over && state.stage() != Stage::outstanding && state.stage() != Stage::handing)
+        const bool below = state.handed_over || state.lease <= queue.handed;
+        if (below && state.stage() != Stage::outstanding && state.stage() != Stage::handing)
             kept.push_back(state.position);
         return true;
     });
@@ -63,7 +67,7 @@ void Machine::record_exact_hand_over(Queue& queue) {
         head.clear();
         encode_runs(part, head);
         record(RecordKind::hand_over, queue.journal_id, part.empty() ? 0 : part.front(),
-               std::max<std::uint64_t>(queue.handed, 1), flags);
+               queue.handed, flags);
         flags = kHandOverMore;
     } while (!rest.empty());
     head.clear();
@@ -96,18 +100,24 @@ void Machine::after_readers_changed(Queue& queue) {
 // What counts as handed over leaves without a record: it follows from those that are there.
 void Machine::settle_recovered_hand_over(Queue& queue, bool clean) {
     std::ranges::sort(queue.kept);
-    batch.clear();
-    queue.directory.for_each(blocks, [&](Handle handle) {
-        MessageState& state = states[handle];
-        const bool below = state.lease <= queue.reserved;
-        const bool kept = std::ranges::binary_search(queue.kept, state.position);
-        if (state.handed_over || (below && !kept)) batch.push_back(handle);
-        return true;
-    });
-    for (const Handle handle : batch) {
-        detach(queue, handle);
-        forget(queue, handle);
-    }
+    // Again, since others come in from beyond the depth.
+    recovering = true;
+    do {
+        batch.clear();
+        queue.directory.for_each(blocks, [&](Handle handle) {
+            const MessageState& state = states[handle];
+            const bool below = state.lease <= queue.reserved;
+            const bool kept = std::ranges::binary_search(queue.kept, state.position);
+            if (state.handed_over || (below && !kept)) batch.push_back(handle);
+            return true;
+        });
+        for (const Handle handle : batch) {
+            detach(queue, handle);
+            forget(queue, handle);
+        }
+        fill(queue);
+    } while (!batch.empty());
+    recovering = false;
     queue.directory.for_each(blocks, [&](Handle handle) {
         if (states[handle].lease <= queue.reserved) states[handle].handed_over = 1;
         return true;

@@ -114,7 +114,6 @@ void Machine::leave(Queue& queue, Handle handle, std::uint8_t reasons, bool jour
         detach(queue, handle);
         return forget(queue, handle);
     }
-    const Expired event{queue.id, state.position, reasons, body_of(state)};
     const bool acts = !queue.actions.empty() && !state.purged && !recovering;
     char buffer[kGroupSizeMax];
     std::string group;
@@ -124,11 +123,12 @@ void Machine::leave(Queue& queue, Handle handle, std::uint8_t reasons, bool jour
     const bool moves = dead != kNone && !state.purged && !recovering;
     if (!moves || !move(queue, handle, *queues[dead], false, reasons)) {
         if (journal && !recovering) record(RecordKind::remove, queue.journal_id, state.position, reasons);
-        detach(queue, handle);
-        forget(queue, handle);
     }
     if (acts) publish_rendered(group);
-    if (!recovering) effects.expired(event);
+    if (!recovering) effects.expired({queue.id, state.position, reasons, body_of(state)});
+    // All of it is told by now, since others of its group may leave with it.
+    detach(queue, handle);
+    forget(queue, handle);
     if (acts) effects.part_ends();
 }
 
@@ -179,8 +179,8 @@ bool Machine::plan_move(Queue& to, const MessageState& old, std::string_view gro
     return true;
 }
 
-// A2: out of one queue and into others in one record. A redrive fills one queue only; a dead letter all over
-// the topic that its queue publishes to.
+// A2: out of one queue and into others in one record; the caller takes it out. A redrive fills one queue only,
+// a dead letter all over the topic that its queue publishes to.
 bool Machine::move(Queue& from, Handle handle, Queue& to, bool redrive, std::uint8_t reasons) {
     const MessageState old = states[handle];
     char buffer[128];
@@ -206,10 +206,7 @@ bool Machine::move(Queue& from, Handle handle, Queue& to, bool redrive, std::uin
     head.clear();
     Incoming incoming{.position = position, .published = now, .origin = origin, .wait_for = index};
     incoming.body = {LogPosition{old.log}, old.size, nullptr};
-    const std::vector<PlanItem> items = plan;  // leaving may lead to more moves
-    detach(from, handle);
-    forget(from, handle);
-    for (const PlanItem& item : items) {
+    for (const PlanItem& item : plan) {
         incoming.route = item.route;
         incoming.match_class = item.match_class;
         enter(*queues[item.queue], item.entry, incoming);
@@ -225,7 +222,9 @@ std::uint64_t Machine::purge(QueueId id) {
     queue.directory.for_each(blocks, [&](Handle handle) {
         MessageState& state = states[handle];
         if (is_leased(state.stage())) {
+            // It will not come back, whatever happens; so that holds from now on after a crash too.
             state.purged = 1;
+            record(RecordKind::remove, queue.journal_id, state.position, 0);
         } else if (state.stage() != Stage::outstanding) {
             found.push_back(handle);
         }
@@ -248,7 +247,11 @@ std::uint64_t Machine::redrive(QueueId from_id, QueueId to_id) {
     });
     std::uint64_t count = 0;
     for (const Handle handle : found)
-        if (move(from, handle, *queues[to_id], true, 0)) ++count;
+        if (move(from, handle, *queues[to_id], true, 0)) {
+            detach(from, handle);
+            forget(from, handle);
+            ++count;
+        }
     settle();
     return count;
 }

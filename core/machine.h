@@ -129,6 +129,7 @@ struct Machine {
     // Kept between commands so that nothing is allocated in steady state.
     HeadBytes head;
     std::vector<std::uint32_t> due;
+    std::vector<Position> due_positions;  // of these
     std::vector<Handle> batch;
     std::vector<PlanItem> plan;
     std::vector<Planned> planned;
@@ -359,6 +360,7 @@ struct Machine {
 
     // --- time.cpp
     void advance(Time to);
+    void sort_due();
     void fall_due(Handle handle);
     void durable(RecordIndex index);
 
@@ -374,6 +376,8 @@ struct Machine {
     std::expected<void, std::string> apply_entries(const RecordHeader& header, TopicId topic,
                                                    Incoming incoming);
     std::uint32_t route_for(TopicId topic, QueueId queue);
+    void leave_overdue(Time at, bool clean);
+    void order_groups(Queue& queue);
     void record_definitions();
     void stop();
     PublisherId publisher(std::uint32_t uid, std::string_view name);

@@ -34,6 +34,11 @@ void Machine::publish(const PublishRequest& request, std::span<PublishResult> re
         stored_first = next_position;
         for (std::size_t index = 0; index < results.size(); ++index)
             if (planned[index].stored) store(request, index, results[index]);
+        if (request.publisher != kNone && publishers.highest(request.publisher) < request.number) {
+            // Accepted, though nothing was stored for it (U1).
+            publishers.accepted(request.publisher, request.number);
+            record(RecordKind::accepted, request.publisher, 0, request.number);
+        }
         keep_reserve();
         settle();
     }
@@ -262,12 +267,12 @@ void Machine::store(const PublishRequest& request, std::size_t index, PublishRes
     const Planned& made = planned[index];
     const std::span<PlanItem> items(plan.data() + made.begin, made.end - made.begin);
     const Topic& topic = topics[made.topic];
+    // All of them before the head is made: this may write a record of its own.
+    for (PlanItem& item : items)
+        if (queues[item.queue]->at_most_once) give_ordinal(*queues[item.queue], request.resend, item.entry);
     head.clear();
     put_varint(head, items.size());
-    for (PlanItem& item : items) {
-        if (queues[item.queue]->at_most_once) give_ordinal(*queues[item.queue], request.resend, item.entry);
-        put_entry(head, item.entry);
-    }
+    for (const PlanItem& item : items) put_entry(head, item.entry);
     PINNACE_CHECK(head.size() <= kHeadSizeMax);
 
     RecordHeader header;

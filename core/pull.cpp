@@ -66,6 +66,7 @@ std::expected<Pulled, RequestError> Machine::pull(const PullRequest& request) {
         lease(queue, handle, *slot, true);
         ++result.count;
     }
+    if (queue.at_most_once && !queue.beyond.empty()) mark_queue(queue);  // they have left
     settle();
     return result;
 }

@@ -67,6 +67,7 @@ struct Beyond {
     std::uint32_t size = 0;
     std::uint32_t route = 0;
     bool removed = false;
+    bool handed_over = false;  // recovery: at most once, as a record says
 };
 
 struct Queue {
@@ -86,7 +87,7 @@ struct Queue {
     bool filters_change = false;     // one of them is evaluated anew at returns
     bool evaluates = false;          // bodies are looked at when messages enter
     bool plain = false;              // nothing is decided at entry
-    bool quick = false;              // plain, at least once, delivered as sequenced, without filters
+    bool quick = false;              // plain, at least once, delivered as sequenced, no filters or depth
     Directory directory;
     std::deque<FilterSlot> filters;       // they never move
     const RoomTree* everybody = nullptr;  // the members without a filter, filters[0]
@@ -168,6 +169,7 @@ struct Subscription {
     std::uint64_t limit = 0;
     std::uint64_t max_backlog = 0;  // as asked for
     std::uint64_t outstanding = 0;
+    std::uint32_t handing = 0;  // deliveries that wait for a record; later ones wait behind them
     std::uint32_t leases_head = kNone;
     std::uint32_t leases_tail = kNone;
     bool room = false;

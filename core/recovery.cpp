@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machine: applying records, the start and the stop (S1, rules 10 and 12).
 #include <algorithm>
+#include <tuple>
 
 #include "core/hand_over.h"
 #include "core/steps.h"
@@ -56,6 +57,10 @@ std::expected<void, std::string> Machine::apply(const RecordView& view) {
             next_position = std::max(next_position, header.position);
             return {};
         case RecordKind::session:
+            return {};
+        case RecordKind::accepted:
+            if (!publishers.known(header.subject)) return damage(header, "its publisher is not defined");
+            publishers.accepted(header.subject, header.number);
             return {};
         default:
             return damage(header, "its kind is not known; was it written by a newer version?");
@@ -161,6 +166,9 @@ std::expected<void, std::string> Machine::apply_move(const RecordView& view) {
         incoming.body.log = LogPosition{states[handle].log};
         detach(*queues[from], handle);
         forget(*queues[from], handle);
+        fill(*queues[from]);
+    } else if (Beyond* beyond = from == kNone ? nullptr : find_beyond(*queues[from], move_head.from)) {
+        beyond->removed = true;
     }
     return apply_entries(header, topic, incoming);
 }
@@ -176,6 +184,7 @@ std::expected<void, std::string> Machine::apply_to_queue(const RecordView& view)
         if (handle != kNone) {
             detach(queue, handle);
             forget(queue, handle);
+            fill(queue);
         } else if (Beyond* beyond = find_beyond(queue, position)) {
             beyond->removed = true;
         }
@@ -216,7 +225,13 @@ std::expected<void, std::string> Machine::apply_hand_over(Queue& queue, const Re
     const RecordHeader& header = view.header;
     if (header.number == 0) {
         const Handle handle = find(queue, header.position, kNone);
-        if (handle != kNone) states[handle].handed_over = (header.flags & kHandOverBack) == 0 ? 1 : 0;
+        const bool handed_over = (header.flags & kHandOverBack) == 0;
+        if (handle != kNone) {
+            states[handle].handed_over = handed_over ? 1 : 0;
+            if (!handed_over) queue.kept.push_back(header.position);
+        } else if (Beyond* beyond = find_beyond(queue, header.position)) {
+            beyond->handed_over = handed_over;
+        }
         return {};
     }
     if ((header.flags & kHandOverMore) == 0) queue.kept.clear();
@@ -241,6 +256,7 @@ std::expected<void, std::string> Machine::apply_purge(Queue& queue, Position up_
         detach(queue, handle);
         forget(queue, handle);
     }
+    fill(queue);
     return {};
 }
 
@@ -252,10 +268,19 @@ void Machine::recovered(Time at, bool clean) {
     keep_reserve();
     for (const auto& queue : queues)
         if (queue->at_most_once) settle_recovered_hand_over(*queue, clean);
-    // A lease that was open when the former life ended counts as a delivery, and is broken only now (X6).
     for (const auto& queue : queues)
         if (!queue->beyond.empty()) mark_queue(*queue);
-    std::vector<Handle> broken;
+    leave_overdue(at, clean);
+    for (const auto& queue : queues)
+        if (queue->fifo) order_groups(*queue);
+    settle();
+}
+
+// A lease that was open when the former life ended counts as a delivery (X6). They are broken at the start's
+// instant, and what fell due meanwhile falls due then.
+void Machine::leave_overdue(Time at, bool clean) {
+    now = std::max(now, at);
+    due.clear();
     for (const auto& queue : queues) {
         if (!queue->limits) continue;
         queue->directory.for_each(blocks, [&](Handle handle) {
@@ -263,16 +288,42 @@ void Machine::recovered(Time at, bool clean) {
             state.recovered = clean ? 0 : 1;
             if ((spent(*queue, state) & ~unsigned{kTimeLimit}) == 0) return true;
             if (state.timed) wheel.erase(states, handle);
-            broken.push_back(handle);
+            due.push_back(handle);
             return true;
         });
     }
-    advance(at);
-    for (const Handle handle : broken) {
-        Queue& queue = queue_of(states[handle]);
-        leave(queue, handle, spent(queue, states[handle]));
+    while (wheel.next() <= now) wheel.take_due(states, now, due);
+    const auto key = [&](Handle handle) {
+        const MessageState& state = states[handle];
+        return std::tuple(spent(queue_of(state), state) == 0, routes[state.route].queue, state.position);
+    };
+    std::ranges::sort(due, [&](Handle a, Handle b) { return key(a) < key(b); });
+    due_positions.clear();
+    for (const Handle handle : due) due_positions.push_back(states[handle].position);
+    for (std::size_t index = 0; index < due.size(); ++index) {
+        const Handle handle = due[index];
+        const MessageState& state = states[handle];
+        if (state.position != due_positions[index] || state.timed) continue;
+        Queue& queue = queue_of(state);
+        const std::uint8_t reasons = spent(queue, state);
+        if (reasons != 0) {
+            leave(queue, handle, reasons);
+        } else {
+            fall_due(handle);
+        }
     }
-    settle();
+    advance(at);
+}
+
+// F2: after a restart groups are served by the position of their first messages.
+void Machine::order_groups(Queue& queue) {
+    queue.directory.for_each(blocks, [&](Handle handle) {
+        const std::uint32_t group = extras[states[handle].extra].group;
+        if (groups[group].head != handle) return true;
+        remove_ready(queue, group);
+        refresh_group(queue, group);
+        return true;
+    });
 }
 
 // Definitions that are new get the next free ids, in order of definition.

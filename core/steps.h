@@ -133,7 +133,7 @@ inline BodyRef Machine::body_of(const MessageState& state) const {
     ++subscription.outstanding;
     ++queue.leased;
     if (!pulled) queue.last_served = subscription.order;
-    if ((queue.limits || queue.at_most_once) && waits_for_record(queue, handle)) {
+    if ((queue.limits || queue.at_most_once || subscription.handing != 0) && waits_for_record(queue, handle)) {
         state.set_stage(Stage::handing);
         ++clients[subscription.client].ring_reserved;
         update_room_of(subscription);
@@ -157,7 +157,10 @@ inline BodyRef Machine::body_of(const MessageState& state) const {
     if (queue.leased-- == queue.config.max_backlog) mark_queue(queue);
     if (queue.at_most_once) --queue.outstanding;
     if (state.timed) wheel.erase(states, handle);
-    if (state.stage() == Stage::handing) --clients[subscription.client].ring_reserved;
+    if (state.stage() == Stage::handing) {
+        --clients[subscription.client].ring_reserved;
+        --subscription.handing;
+    }
     if (state.extra != kNone) extras[state.extra].due = 0;
     state.lease = 0;
     state.cold = 0;

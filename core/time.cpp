@@ -16,17 +16,41 @@ void Machine::advance(Time to) {
         wheel.take_due(states, to, due);
         if (due.empty()) continue;
         now = std::max(now, at);
-        const auto key = [&](Handle handle) {
-            const MessageState& state = states[handle];
-            const int kind = is_leased(state.stage()) ? 0 : expiry_of(state) <= now ? 1 : 2;
-            return std::tuple(kind, routes[state.route].queue, state.position);
-        };
-        std::ranges::sort(due, [&](Handle a, Handle b) { return key(a) < key(b); });
-        for (const Handle handle : due) fall_due(handle);
+        sort_due();
+        std::size_t kept = 0;
+        for (std::size_t index = 0; index < due.size(); ++index) {
+            const MessageState& state = states[due[index]];
+            if (state.position != due_positions[index] || state.timed) continue;
+            if (is_leased(state.stage())) {
+                fall_due(due[index]);
+            } else {
+                due[kept++] = due[index];
+            }
+        }
+        due.resize(kept);
+        while (wheel.next() <= now) wheel.take_due(states, now, due);
+        if (!due.empty()) sort_due();
+        for (std::size_t index = 0; index < due.size(); ++index) {
+            const MessageState& state = states[due[index]];
+            if (state.position == due_positions[index] && !state.timed) fall_due(due[index]);
+        }
         settle();
     }
     wheel.take_due(states, to, due);  // nothing is due; the wheel's time moves on
     now = std::max(now, to);
+}
+
+// In the order of D9. What one does may end the leases of others of its group, or make them leave, and the
+// handle may be another message's by then: so their positions are kept.
+void Machine::sort_due() {
+    const auto key = [&](Handle handle) {
+        const MessageState& state = states[handle];
+        const int kind = is_leased(state.stage()) ? 0 : expiry_of(state) <= now ? 1 : 2;
+        return std::tuple(kind, routes[state.route].queue, state.position);
+    };
+    std::ranges::sort(due, [&](Handle a, Handle b) { return key(a) < key(b); });
+    due_positions.clear();
+    for (const Handle handle : due) due_positions.push_back(states[handle].position);
 }
 
 void Machine::fall_due(Handle handle) {
@@ -35,7 +59,7 @@ void Machine::fall_due(Handle handle) {
     if (is_leased(state.stage())) {
         give_back(queue, handle, false);
     } else if (expiry_of(state) <= now) {
-        leave(queue, handle, kTimeLimit);
+        leave(queue, handle, spent(queue, state));
     } else if (state.stage() == Stage::delayed) {
         place(queue, handle);
     } else if (state.stage() == Stage::grouped) {
@@ -75,7 +99,9 @@ void Machine::durable(RecordIndex index) {
         MessageState& state = states[waiting.handle];
         if (state.position != waiting.position || state.stage() != Stage::handing) continue;
         if (state.lease != waiting.lease) continue;
-        --clients[holder_of(state)->client].ring_reserved;
+        Subscription& subscription = *holder_of(state);
+        --clients[subscription.client].ring_reserved;
+        --subscription.handing;
         hand(queue_of(state), waiting.handle, body_of(state));
     }
     settle();

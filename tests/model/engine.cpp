@@ -135,7 +135,7 @@ RecordIndex Engine::record(const RecordHeader& header, std::span<const std::byte
 
 bool Engine::deliver(const Delivery& delivery) {
     const bool cold = delivery.body.data == nullptr && !name_of_body_.contains(delivery.body.log.bits);
-    incoming_.push_back({delivery, cold, false});
+    incoming_.push_back({delivery, cold});
     incoming_.back().delivery.body.data = nullptr;
     return !cold;
 }
@@ -193,9 +193,12 @@ void Engine::hand_over() {
         if (subscriber < 0) continue;
         Subscriber& to = subscribers_.at(subscriber);
         const Tag tag{d.queue, d.position, d.lease, d.handle};
+        // The pull's own come first; some may have waited for a record.
+        const bool was_pulled = pulled_.count != 0 && pulled_.subscription == d.subscription;
+        if (was_pulled) --pulled_.count;
         to.newest[name] = tag;
         last_queue_[name] = d.queue;
-        if (to.manual && !waiting.pulled) to.ring.push_back(tag);
+        if (to.manual && !was_pulled) to.ring.push_back(tag);
     }
     incoming_.clear();
 }
@@ -456,13 +459,7 @@ void Engine::receive(const Command& command) {
     }
     by_id_[pulled->subscription] = command.subscription;
     outcome_->count = pulled->count;
-    std::uint32_t count = pulled->count;
-    for (Waiting& waiting : incoming_) {
-        if (count == 0) break;
-        if (waiting.delivery.subscription != pulled->subscription) continue;
-        waiting.pulled = true;
-        --count;
-    }
+    pulled_ = {pulled->subscription, pulled->count};
 }
 
 }  // namespace pinnace::model

@@ -46,7 +46,6 @@ class Engine final : private Effects {
     struct Waiting {
         Delivery delivery;
         bool cold = false;
-        bool pulled = false;
     };
 
     // Effects
@@ -96,6 +95,7 @@ class Engine final : private Effects {
     std::map<int, Subscriber> subscribers_;
     std::map<SubscriptionId, int> by_id_;
     std::vector<Waiting> incoming_;
+    Pulled pulled_;  // by the pull under way, and not handed over yet
     Outcome* outcome_ = nullptr;
     std::vector<Left> early_;  // events of a start
 };

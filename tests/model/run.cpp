@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/model/run.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <functional>
 
 #include "tests/model/engine.h"
@@ -42,11 +47,12 @@ bool agree(const Outcome& model, const Outcome& engine) {
 
 class Pair {
  public:
-    explicit Pair(const Sequence& setup) : model_(setup, expressions()) {
+    explicit Pair(const Sequence& setup, bool with_engine = true)
+        : model_(setup, expressions()), with_engine_(with_engine) {
         run_.executed.seed = setup.seed;
         run_.executed.topics = setup.topics;
         run_.executed.queues = setup.queues;
-        run_.failure = engine_.start(setup);
+        if (with_engine) run_.failure = engine_.start(setup);
     }
 
     const Model& model() const { return model_; }
@@ -58,6 +64,10 @@ class Pair {
         const auto effective = model_.effective(command);
         if (!effective) return true;
         run_.executed.commands.push_back(*effective);
+        if (!with_engine_) {
+            run_.outcomes.push_back(model_.run(*effective));
+            return true;
+        }
         const Outcome engine = engine_.run(*effective);
         const Outcome model = model_.run(*effective, &engine.numbers);
         run_.outcomes.push_back(model);
@@ -70,20 +80,21 @@ class Pair {
     Model model_;
     Engine engine_;
     Run run_;
+    bool with_engine_;
 };
 
 }  // namespace
 
-Run run_seed(std::uint64_t seed, unsigned features, int command_count) {
+Run run_seed(std::uint64_t seed, unsigned features, int command_count, bool with_engine) {
     Generator generator(seed, features);
-    Pair pair(generator.setup());
+    Pair pair(generator.setup(), with_engine);
     for (int left = command_count; left > 0; --left)
         if (!pair.step(generator.next(pair.model()))) break;
     return pair.take();
 }
 
-Run run(const Sequence& sequence) {
-    Pair pair(sequence);
+Run run(const Sequence& sequence, bool with_engine) {
+    Pair pair(sequence, with_engine);
     for (const Command& command : sequence.commands)
         if (!pair.step(command)) break;
     return pair.take();
@@ -124,10 +135,20 @@ std::string in_words(const Outcome& outcome) {
 
 namespace {
 
-// Definitions that are refused are no failure of the kind that is looked for.
+// In a process of its own, since the core stops the process when it finds a fault of its own. Definitions
+// that are refused are no failure of the kind that is looked for.
 bool fails(const Sequence& sequence) {
-    const Run made = run(sequence);
-    return !made.failure.empty() && !made.executed.commands.empty();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        if (::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(0);
+        std::signal(SIGABRT, SIG_DFL);
+        std::signal(SIGALRM, SIG_DFL);
+        ::alarm(2);  // it may hang as well
+        const Run made = run(sequence);
+        ::_exit(!made.failure.empty() && !made.executed.commands.empty() ? 1 : 0);
+    }
+    int status = 0;
+    return child > 0 && ::waitpid(child, &status, 0) == child && status != 0;
 }
 
 // Leaves out commands, in pieces that get smaller.
@@ -211,6 +232,8 @@ bool simplify_command(Sequence& sequence, std::size_t at) {
 }
 
 }  // namespace
+
+bool stops_the_process(const Sequence& sequence) { return fails(sequence); }
 
 Sequence shrink(const Sequence& failing) {
     Sequence sequence = failing;

@@ -16,9 +16,11 @@ struct Run {
     std::string failure;             // empty: core and model agree
 };
 
-// Makes a sequence while it runs.
-Run run_seed(std::uint64_t seed, unsigned features, int command_count);
-Run run(const Sequence& sequence);
+// Makes a sequence while it runs. Without the engine: the model alone, for what would stop the process.
+Run run_seed(std::uint64_t seed, unsigned features, int command_count, bool with_engine = true);
+Run run(const Sequence& sequence, bool with_engine = true);
+// The sequence fails, or the core stops the process over it.
+bool stops_the_process(const Sequence& sequence);
 // The shortest failing sequence that is found by leaving things out.
 Sequence shrink(const Sequence& failing);
 // The outcome in words, for a failure.

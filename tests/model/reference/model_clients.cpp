@@ -121,7 +121,10 @@ void Model::end_client(int client) {
 // An orderly stop: nobody gets anything any more, then the clients end one after the other.
 void Model::restart() {
     ending_ = true;
-    for (const int client : std::set<int>(clients_)) end_client(client);
+    for (const int client : std::set<int>(clients_)) {
+        end_client(client);
+        settle();
+    }
     ending_ = false;
     begin_life();
 }

@@ -33,7 +33,11 @@ bool Model::matches(const std::string& filter, const Entry& entry) {
 // All that can happen at this instant. What the engine derives is available once it is durable (A2), which
 // is after the deliveries of the command that made it.
 void Model::settle() {
-    if (ending_) return;
+    if (ending_) {
+        for (ModelQueue& queue : queues_) fill(queue);
+        make_durable();
+        return;
+    }
     do {
         bool again = true;
         while (again) {

@@ -64,7 +64,8 @@ void Model::resolve(ModelQueue& queue, const std::string& group) {
         for (const Place place : members(queue, group)) {
             const auto at = queue.entries.find(place);
             if (at == queue.entries.end() || at->second.state != State::waiting) continue;
-            if (const unsigned reasons = spent(queue, at->second)) leave(queue, place, reasons);
+            const unsigned reasons = spent(queue, at->second);
+            if ((reasons & ~kTimeLimitBit) != 0) leave(queue, place, reasons);
         }
         queue.groups[group].ready = false;
     }

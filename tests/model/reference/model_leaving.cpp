@@ -67,7 +67,9 @@ void Model::returned_to_group(ModelQueue& queue, Place place) {
     if (queue.def.sticky && !breaking_) {
         for (const Place later : members(queue, group)) {
             Entry& other = queue.entries.at(later);
-            if (later > place && other.state == State::leased) end_lease(queue, other);
+            if (later <= place || other.state != State::leased) continue;
+            end_lease(queue, other);
+            if (other.purged) queue.entries.erase(later);
         }
     }
     const unsigned reasons = spent(queue, entry);
@@ -100,6 +102,7 @@ std::optional<Tag> Model::tag_of(const Subscriber& by, int name) const {
         return had->second.queue < 0 ? std::nullopt : std::optional(had->second);
     const auto stored = places_.find(name);
     if (stored == places_.end()) return std::nullopt;
+    if (by.queues.empty() && !by.puller && !by.topics.empty()) return std::nullopt;  // of a topic
     int index = -1;
     for (const ModelQueue& queue : queues_)
         if (queue.def.name == by.target) index = index_of(queue);

@@ -85,13 +85,13 @@ const Stored* Model::find_duplicate(ModelQueue& queue, const std::string& id) co
 
 void Model::publish(const Command& command, Outcome& outcome) {
     const std::string topic = topic_of(command.target);
-    if (!is_topic(topic)) {
-        outcome.error = "unknown_topic";
-        return;
-    }
     if (command.publisher != 0 && command.number <= publishers_[command.publisher]) {
         outcome.words.assign(1, Word::duplicate);
         outcome.firsts.assign(1, 0);
+        return;
+    }
+    if (!is_topic(topic)) {
+        outcome.error = "unknown_topic";
         return;
     }
     std::set<std::string> wrong;
