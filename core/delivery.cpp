@@ -227,7 +227,7 @@ bool Machine::release_barrier(Queue& queue) {
         return false;
     MessageState& state = states[handle];
     if (!is_due(state)) return false;
-    // Nobody can take anything: an orderly stop, or all of them are behind. It waits, as what follows it does.
+    // Nobody can take anything: an orderly stop, or all of them are behind. It waits.
     if (std::ranges::none_of(queue.subscriptions, [&](std::uint32_t slot) {
             return clients[subscriptions[slot].client].has_ring_room();
         }))

@@ -64,6 +64,7 @@ void Machine::fill(Queue& queue) {
         }
         const Handle handle = enter(queue, entry, incoming, true);
         if (item.handed_over) states[handle].handed_over = 1;
+        if (item.counts != 0) set_counts(states[handle], item.counts);
         // While records are applied, one that says so follows.
         if (!recovering && expiry_of(states[handle]) <= now) leave(queue, handle, kTimeLimit);
     }

@@ -54,7 +54,8 @@ Handle Machine::next_of_group(const Queue& queue, const Group& group) const {
         if (handle != kNone && most != 0 && states[handle].deliveries + 1u >= most) return kNone;
     }
     if (handle == kNone || states[handle].stage() != Stage::grouped || !is_due(states[handle])) return kNone;
-    if (group.leased != 0 && spent(queue, states[handle]) != 0) return kNone;  // it leaves with the last lease
+    if (group.leased != 0 && spent(queue, states[handle]) != 0)
+        return kNone;  // it leaves with the last lease
     return handle;
 }
 

@@ -66,8 +66,7 @@ void Machine::record_exact_hand_over(Queue& queue) {
         rest = rest.subspan(part.size());
         head.clear();
         encode_runs(part, head);
-        record(RecordKind::hand_over, queue.journal_id, part.empty() ? 0 : part.front(),
-               queue.handed, flags);
+        record(RecordKind::hand_over, queue.journal_id, part.empty() ? 0 : part.front(), queue.handed, flags);
         flags = kHandOverMore;
     } while (!rest.empty());
     head.clear();

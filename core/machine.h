@@ -372,6 +372,7 @@ struct Machine {
     std::expected<void, std::string> apply_move(const RecordView& view);
     std::expected<void, std::string> apply_to_queue(const RecordView& view);
     std::expected<void, std::string> apply_hand_over(Queue& queue, const RecordView& view);
+    void set_counts(MessageState& state, std::uint64_t counts);
     std::expected<void, std::string> apply_purge(Queue& queue, Position up_to);
     std::expected<void, std::string> apply_entries(const RecordHeader& header, TopicId topic,
                                                    Incoming incoming);

@@ -67,7 +67,9 @@ struct Beyond {
     std::uint32_t size = 0;
     std::uint32_t route = 0;
     bool removed = false;
-    bool handed_over = false;  // recovery: at most once, as a record says
+    // Recovery: what records say of one that had come in by then (removals may lie behind them).
+    bool handed_over = false;
+    std::uint64_t counts = 0;
 };
 
 struct Queue {

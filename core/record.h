@@ -32,7 +32,8 @@ enum class RecordKind : std::uint16_t {
     depth = 13,    // progress of a queue with TargetQueueDepth (TD1)
     session = 14,  // the engine's: a client's session began or ended (C4)
     stop = 15,     // the engine's: an orderly stop; nothing follows in this life
-    accepted = 16,  // of publisher `subject`: numbers up to `number` were accepted, nothing was stored (T7, U1)
+    accepted =
+        16,  // of publisher `subject`: numbers up to `number` were accepted, nothing was stored (T7, U1)
 };
 
 // As it lies in a batch's index, little-endian. The payload is head_size bytes of head, then the body.

@@ -204,11 +204,11 @@ std::expected<void, std::string> Machine::apply_to_queue(const RecordView& view)
         }
         case RecordKind::counts: {
             const Handle handle = find(queue, header.position, kNone);
-            if (handle == kNone) return {};
-            MessageState& state = states[handle];
-            state.deliveries = std::min(header.number & UINT32_MAX, kDeliveriesMax) & kDeliveriesMax;
-            if (const std::uint64_t cancels = header.number >> 32; cancels != 0)
-                extra_of(state).cancels = static_cast<std::uint32_t>(cancels);
+            if (handle != kNone) {
+                set_counts(states[handle], header.number);
+            } else if (Beyond* beyond = find_beyond(queue, header.position)) {
+                beyond->counts = header.number;
+            }
             return {};
         }
         case RecordKind::defer:
@@ -219,6 +219,13 @@ std::expected<void, std::string> Machine::apply_to_queue(const RecordView& view)
         default:
             return apply_hand_over(queue, view);
     }
+}
+
+// As in a counts record: deliveries in the lower half, cancels in the upper one.
+void Machine::set_counts(MessageState& state, std::uint64_t counts) {
+    state.deliveries = std::min(counts & UINT32_MAX, kDeliveriesMax) & kDeliveriesMax;
+    if (const std::uint64_t cancels = counts >> 32; cancels != 0)
+        extra_of(state).cancels = static_cast<std::uint32_t>(cancels);
 }
 
 std::expected<void, std::string> Machine::apply_hand_over(Queue& queue, const RecordView& view) {

@@ -133,7 +133,8 @@ inline BodyRef Machine::body_of(const MessageState& state) const {
     ++subscription.outstanding;
     ++queue.leased;
     if (!pulled) queue.last_served = subscription.order;
-    if ((queue.limits || queue.at_most_once || subscription.handing != 0) && waits_for_record(queue, handle)) {
+    if ((queue.limits || queue.at_most_once || subscription.handing != 0) &&
+        waits_for_record(queue, handle)) {
         state.set_stage(Stage::handing);
         ++clients[subscription.client].ring_reserved;
         update_room_of(subscription);

@@ -29,6 +29,11 @@ ARROWS = {
     "bench": {"bench", *PRODUCT},
     "tests": {"tests", "bench", *PRODUCT},
 }
+# Folders within folders that may include less: what the targets of their includes must begin with.
+NARROW = {
+    # The model is written from the contract: of the product it takes the expressions and plain values only.
+    "tests/model/reference/": ("tests/model/reference/", "core/expr/", "core/types.h"),
+}
 # The core has no operating system, thread, clock, file or randomness.
 CORE_REFUSES = re.compile(
     r"(?:sys|linux|arpa|netinet)/.*|(?:unistd|pthread|fcntl|time|signal|poll|sched)\.h|ctime|chrono|thread|"
@@ -91,6 +96,10 @@ def check_includes(file, paths):
             if file.folder in ARROWS and to not in ARROWS[file.folder]:
                 allowed = ", ".join(sorted(ARROWS[file.folder]))
                 yield Problem(file.path, number, f"{file.folder} may include {allowed}, but not {target}")
+            for narrow, allowed in NARROW.items():
+                if file.path.startswith(narrow) and not target.startswith(allowed):
+                    yield Problem(file.path, number,
+                                  f"{narrow} may include {', '.join(allowed)}, but not {target}")
             if target not in paths:
                 yield Problem(file.path, number, f"there is no {target}")
         elif quoted and file.folder in ARROWS:

@@ -2,6 +2,7 @@
 #include "tests/model/engine.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/check.h"
@@ -129,7 +130,9 @@ RecordIndex Engine::record(const RecordHeader& header, std::span<const std::byte
             moved_[{queue_names_[entry.queue], names_.at(move.origin)}] = header.position;
     }
     stored.header.payload_size = static_cast<std::uint32_t>(stored.head.size() + stored.body.size());
-    records_.push_back(std::move(stored));
+    // As the journal may: removals without a reason come at the end of their batch.
+    auto& to = kind == RecordKind::remove && header.number == 0 ? removals_ : records_;
+    to.push_back(std::move(stored));
     return ++appended_;
 }
 
@@ -161,6 +164,8 @@ void Engine::settle() {
     for (;;) {
         if (durable_ != appended_) {
             durable_ = appended_;
+            std::ranges::move(removals_, std::back_inserter(records_));
+            removals_.clear();
             core_->durable(durable_);
             continue;
         }
@@ -253,8 +258,8 @@ Outcome Engine::run(const Command& command) {
             receive(command);
             break;
         case Kind::redrive:
-            outcome.count = core_->redrive(static_cast<QueueId>(command.queue),
-                                           static_cast<QueueId>(command.other));
+            outcome.count =
+                core_->redrive(static_cast<QueueId>(command.queue), static_cast<QueueId>(command.other));
             break;
         case Kind::purge:
             outcome.count = core_->purge(static_cast<QueueId>(command.queue));
@@ -322,8 +327,8 @@ ClientId Engine::client(int name) {
 
 void Engine::subscribe(const Command& command) {
     const std::string filter = command.filter.value_or("");
-    const auto made = core_->subscribe(
-        {client(command.client), command.target, command.max_backlog.value_or(1), filter});
+    const auto made =
+        core_->subscribe({client(command.client), command.target, command.max_backlog.value_or(1), filter});
     if (!made) {
         outcome_->error = to_text(made.error().answer);
         return;
@@ -341,9 +346,9 @@ void Engine::replace(const Command& command) {
     const std::string_view target = command.target;
     const std::string_view filter = command.filter ? std::string_view(*command.filter) : "";
     const std::uint64_t max_backlog = command.max_backlog.value_or(0);
-    const auto made = core_->replace({subscriber.id, target.empty() ? nullptr : &target,
-                                      command.filter ? &filter : nullptr,
-                                      command.max_backlog ? &max_backlog : nullptr});
+    const auto made =
+        core_->replace({subscriber.id, target.empty() ? nullptr : &target, command.filter ? &filter : nullptr,
+                        command.max_backlog ? &max_backlog : nullptr});
     if (!made) {
         outcome_->error = to_text(made.error().answer);
         return;
@@ -407,8 +412,8 @@ void Engine::verbs(const Command& command) {
 
 void Engine::acknowledge_where(const Command& command) {
     const Subscriber& by = subscribers_.at(command.subscription);
-    const auto count = core_->verbs_where({Verb::acknowledge, client(by.client),
-                                           static_cast<QueueId>(command.queue), *command.filter});
+    const auto count = core_->verbs_where(
+        {Verb::acknowledge, client(by.client), static_cast<QueueId>(command.queue), *command.filter});
     if (count) {
         outcome_->count = *count;
     } else {
@@ -434,6 +439,8 @@ void Engine::restart() {
         settle();
     }
     core_->stop();
+    std::ranges::move(removals_, std::back_inserter(records_));
+    removals_.clear();
     outcome_->error = begin_life(true);
 }
 

@@ -80,9 +80,10 @@ class Engine final : private Effects {
     std::uint32_t epoch_ = 0;
     Time now_ = kStart;
     std::vector<Stored> records_;
-    RecordIndex appended_ = 0;  // in this life
+    std::vector<Stored> removals_;  // of the batch under way
+    RecordIndex appended_ = 0;      // in this life
     RecordIndex durable_ = 0;
-    std::map<std::uint64_t, int> name_of_body_;     // by place in the log, of this life
+    std::map<std::uint64_t, int> name_of_body_;  // by place in the log, of this life
     std::uint64_t log_end_ = 0;
     std::map<Position, int> names_;                 // of stored and moved messages
     std::map<int, Position> positions_;             // as first stored

@@ -104,7 +104,8 @@ void Generator::fifo_queue(QueueDef& def) {
 
 void Generator::times_and_limits(QueueDef& def) {
     if (random_.chance(80)) def.lease_period = random_.one_of({5 * kSecond, 10 * kSecond, 10 * kSecond});
-    if (with(kExpirations) && random_.chance(50)) def.expiration = random_.one_of({10 * kSecond, 20 * kSecond});
+    if (with(kExpirations) && random_.chance(50))
+        def.expiration = random_.one_of({10 * kSecond, 20 * kSecond});
     if (with(kDelays) && random_.chance(30)) def.delay = random_.one_of({5 * kSecond, 10 * kSecond});
     if (random_.chance(25)) def.max_backlog = random_.one_of({1u, 2u, 3u, 5u});
     if (random_.chance(25)) def.max_per_subscription = random_.one_of({1u, 2u, 3u});
@@ -124,8 +125,8 @@ Command Generator::next(const Model& model) {
     int live = 0;
     for (const auto& [name, subscriber] : model.subscribers()) live += subscriber.live ? 1 : 0;
     if (live == 0 && random_.chance(40)) return subscribe(model);
-    switch (random_.weighted({30, live > 5 ? 1u : 5u, with(kReplaces) ? 3u : 0u, 4, with(kManual) ? 8u : 0u, 30, 14,
-                              with(kPulls) ? 6u : 0u, with(kSweeps) ? 4u : 0u, 3})) {
+    switch (random_.weighted({30, live > 5 ? 1u : 5u, with(kReplaces) ? 3u : 0u, 4, with(kManual) ? 8u : 0u,
+                              30, 14, with(kPulls) ? 6u : 0u, with(kSweeps) ? 4u : 0u, 3})) {
         case 0:
             return publish(model);
         case 1:
@@ -177,7 +178,8 @@ NewMessage Generator::message(const Model& model, bool of_batch) {
     const int id = again ? made.name - random_.between(1, 3) : made.name;
     Random values(static_cast<std::uint64_t>(id) * 7919 + seed_);
     made.body = "{\"id\":" + std::to_string(id) + ",\"k\":" + std::to_string(values.below(4));
-    if (values.chance(80)) made.body += ",\"p\":" + std::string(values.one_of({"1", "2", "3", "-1", "\"2\"", "null"}));
+    if (values.chance(80))
+        made.body += ",\"p\":" + std::string(values.one_of({"1", "2", "3", "-1", "\"2\"", "null"}));
     if (values.chance(80)) made.body += ",\"g\":\"" + std::string(values.one_of({"a", "b", "c"})) + "\"";
     if (with(kBarriers) && values.chance(15)) made.body += ",\"eod\":1";
     made.body += "}";
@@ -246,16 +248,18 @@ Command Generator::replace(const Model& model) {
 }
 
 Command Generator::verbs(const Model& model) {
-    Command command = of(random_.one_of({Kind::acknowledge, Kind::acknowledge, Kind::acknowledge, Kind::cancel,
-                                            Kind::expire, Kind::renew}));
+    Command command = of(random_.one_of(
+        {Kind::acknowledge, Kind::acknowledge, Kind::acknowledge, Kind::cancel, Kind::expire, Kind::renew}));
     // A message that is held, by its holder; or by somebody else; or one that is not held any more.
     std::vector<std::pair<int, int>> held;
     std::vector<int> unheld;
     for (const ModelQueue& queue : model.queues()) {
         for (const auto& [place, entry] : queue.entries) {
             const int name = model.message(entry.message).name;
-            if (entry.held()) held.emplace_back(entry.holder, name);
-            else unheld.push_back(name);
+            if (entry.held())
+                held.emplace_back(entry.holder, name);
+            else
+                unheld.push_back(name);
         }
         for (const Entry& entry : queue.beyond) unheld.push_back(model.message(entry.message).name);
     }
@@ -265,14 +269,14 @@ Command Generator::verbs(const Model& model) {
         command.subscription = random_.chance(88) ? holder : any;
         command.names.push_back(name);
         for (const auto& [other, more] : held)
-            if (other == command.subscription && more != name && random_.chance(25)) command.names.push_back(more);
+            if (other == command.subscription && more != name && random_.chance(25))
+                command.names.push_back(more);
     } else if (!unheld.empty() && random_.chance(60)) {
         command.subscription = any;
         command.names.push_back(random_.one_of(unheld));
     } else if (next_message_ > 1) {
-        command.subscription = random_.chance(70) || next_subscription_ == 1
-                                   ? any
-                                   : random_.between(1, next_subscription_ - 1);
+        command.subscription =
+            random_.chance(70) || next_subscription_ == 1 ? any : random_.between(1, next_subscription_ - 1);
         command.names.push_back(random_.between(std::max(1, next_message_ - 20), next_message_ - 1));
     }
     if (random_.chance(3) && !command.names.empty()) command.names.push_back(command.names.front());
@@ -290,7 +294,8 @@ Command Generator::advance(const Model& model) {
         if (random_.chance(10) && command.time > 1) --command.time;
         return command;
     }
-    command.time = random_.one_of({kSecond, 5 * kSecond, 5 * kSecond, 10 * kSecond, 2 * kSecond, 60 * kSecond});
+    command.time =
+        random_.one_of({kSecond, 5 * kSecond, 5 * kSecond, 10 * kSecond, 2 * kSecond, 60 * kSecond});
     return command;
 }
 

@@ -123,8 +123,8 @@ std::string in_words(const Outcome& outcome) {
         text += "\n";
     }
     for (const Left& left : outcome.left)
-        text += "  Q" + std::to_string(left.queue + 1) + " loses m" + std::to_string(left.name) + " for reasons " +
-                std::to_string(left.reasons) + "\n";
+        text += "  Q" + std::to_string(left.queue + 1) + " loses m" + std::to_string(left.name) +
+                " for reasons " + std::to_string(left.reasons) + "\n";
     text += "  depth/leased";
     for (const Numbers& numbers : outcome.numbers)
         text += " " + std::to_string(numbers.depth) + "/" + std::to_string(numbers.leased);
@@ -158,8 +158,8 @@ bool drop_commands(Sequence& sequence) {
         for (std::size_t at = 0; at < sequence.commands.size();) {
             Sequence shorter = sequence;
             const auto begin = shorter.commands.begin() + static_cast<std::ptrdiff_t>(at);
-            const auto end = begin + static_cast<std::ptrdiff_t>(
-                                         std::min(size, shorter.commands.size() - at));
+            const auto end =
+                begin + static_cast<std::ptrdiff_t>(std::min(size, shorter.commands.size() - at));
             shorter.commands.erase(begin, end);
             if (fails(shorter)) {
                 sequence = std::move(shorter);

@@ -11,9 +11,9 @@
 namespace pinnace::model {
 
 struct Run {
-    Sequence executed;               // its commands as they were effective, up to a failure
-    std::vector<Outcome> outcomes;   // the model's, one a command
-    std::string failure;             // empty: core and model agree
+    Sequence executed;              // its commands as they were effective, up to a failure
+    std::vector<Outcome> outcomes;  // the model's, one a command
+    std::string failure;            // empty: core and model agree
 };
 
 // Makes a sequence while it runs. Without the engine: the model alone, for what would stop the process.

@@ -99,7 +99,9 @@ class Writer {
     }
 
  private:
-    const std::string& queue(int index) const { return sequence_.queues[static_cast<std::size_t>(index)].name; }
+    const std::string& queue(int index) const {
+        return sequence_.queues[static_cast<std::size_t>(index)].name;
+    }
 
     // A message by its name if it could be given one.
     std::string item(int name, std::uint64_t count = 0) const {

@@ -68,6 +68,14 @@ class Includes(Rules):
     def test_commented_includes_do_not_count(self):
         self.passes('// #include "shm/b.h"\n/*\n#include "shm/b.h"\n*/\n')
 
+    def test_the_model_takes_only_the_expressions_of_the_product(self):
+        path = "tests/model/reference/a.cpp"
+        self.refused('#include "core/core.h"\n', "may include", path=path)
+        self.refused('#include "tests/model/engine.h"\n', "may include", path=path)
+        for target in ("core/expr/expression.h", "core/types.h", "tests/model/reference/b.h"):
+            found = list(tidy.check_includes(tidy.File(path, f'#include "{target}"\n'), {target}))
+            self.assertEqual(found, [])
+
     def test_the_core_has_no_system_and_no_threads(self):
         for header in ("thread", "mutex", "chrono", "unistd.h", "sys/mman.h", "random"):
             self.refused(f"#include <{header}>\n", "core has no")

@@ -157,7 +157,8 @@ void Model::pass_instant() {
         for (const auto& [place, entry] : queue.entries)
             if (entry.state == State::leased && entry.deadline <= now_) ends.push_back(place);
         for (const Place place : ends) {
-            const auto at = queue.entries.find(place);  // a sticky group's later ones may have returned with it
+            const auto at =
+                queue.entries.find(place);  // a sticky group's later ones may have returned with it
             if (at == queue.entries.end() || at->second.state != State::leased) continue;
             give_back(queue, place, false);
         }

@@ -3,7 +3,7 @@
 // decisions.md, rule by rule, and knows nothing of how the engine does it: no index, no class, no tree.
 // Whatever it has to choose from, it looks at all of it.
 //
-// Where the two pages leave something open, the model takes one reading and the README of tests/model says so.
+// Where the two pages leave something open, the model takes one reading, as the README of tests/model says.
 #pragma once
 
 #include <deque>
@@ -71,12 +71,12 @@ struct Stored {
 struct ModelQueue {
     QueueDef def;
     std::map<Place, Entry> entries;
-    std::deque<Entry> beyond;         // TD1
-    std::map<Place, Time> deferred;   // L8
-    std::vector<Stored> dedup;        // U1
+    std::deque<Entry> beyond;        // TD1
+    std::map<Place, Time> deferred;  // L8
+    std::vector<Stored> dedup;       // U1
     std::map<std::string, Group> groups;
     std::uint64_t last_served = 0;
-    std::uint64_t outstanding = 0;    // D5
+    std::uint64_t outstanding = 0;  // D5
     bool limits() const { return def.max_deliveries != 0 || def.max_cancels != 0; }
 };
 
@@ -100,9 +100,9 @@ struct Subscriber {
     std::vector<std::string> topics;
     bool live = false;
     bool manual = false;
-    bool puller = false;          // a consumer without a subscription
-    std::vector<Tag> ring;        // not taken yet
-    std::map<int, Tag> newest;    // by message
+    bool puller = false;        // a consumer without a subscription
+    std::vector<Tag> ring;      // not taken yet
+    std::map<int, Tag> newest;  // by message
 };
 
 class Model {
@@ -209,16 +209,16 @@ class Model {
     std::map<int, Subscriber> subscribers_;
     std::set<int> clients_;
     std::map<int, std::uint64_t> publishers_;
-    std::map<int, Place> places_;                          // of messages as they were first stored
-    std::map<std::pair<int, int>, Place> moved_;           // (queue, message): where it was moved to
-    std::map<int, int> last_queue_;                        // that delivered a message
+    std::map<int, Place> places_;                 // of messages as they were first stored
+    std::map<std::pair<int, int>, Place> moved_;  // (queue, message): where it was moved to
+    std::map<int, int> last_queue_;               // that delivered a message
     Time now_ = kStart;
     Place next_place_ = 1;
     std::uint64_t next_order_ = 1;
     std::uint64_t generation_ = 0;
     std::uint64_t instant_ = 1;
-    bool ending_ = false;     // an orderly stop: nobody gets anything
-    bool breaking_ = false;   // several leases end at once
+    bool ending_ = false;    // an orderly stop: nobody gets anything
+    bool breaking_ = false;  // several leases end at once
     Outcome* outcome_ = nullptr;
 };
 

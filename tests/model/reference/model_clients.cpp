@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Model: subscriptions, clients, and lives of the engine (D4, D8, L2, L11, M1, M3, R, S1, X6).
 #include <algorithm>
-#include <utility>
 #include <regex>
+#include <utility>
 
 #include "tests/model/reference/model.h"
 

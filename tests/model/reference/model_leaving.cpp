@@ -84,8 +84,7 @@ void Model::returned_to_group(ModelQueue& queue, Place place) {
 void Model::leave(ModelQueue& queue, Place place, unsigned reasons) {
     Entry& entry = queue.entries.at(place);
     if (entry.held()) end_lease(queue, entry);
-    if (reasons != 0)
-        outcome_->left.push_back({index_of(queue), message(entry.message).name, reasons});
+    if (reasons != 0) outcome_->left.push_back({index_of(queue), message(entry.message).name, reasons});
     const std::string group = entry.group;
     if (reasons != 0 && !queue.def.dead_letters.empty() && !entry.purged) {
         for (const ModelQueue& other : queues_)
@@ -123,8 +122,8 @@ Word Model::verb(const Command& command, const Subscriber& by, int name) {
     const auto at = queue.entries.find(tag.place);
     if (at == queue.entries.end()) {
         if (needs_lease) return Word::stale;
-        const bool waits = std::ranges::any_of(queue.beyond,
-                                               [&](const Entry& entry) { return entry.place == tag.place; });
+        const bool waits =
+            std::ranges::any_of(queue.beyond, [&](const Entry& entry) { return entry.place == tag.place; });
         if (!waits || command.kind == Kind::expire) return Word::unknown;
         queue.deferred[tag.place] = now_;
         return Word::deferred;

@@ -25,7 +25,9 @@ Time later(Time now, Duration by) { return by >= kNever - now ? kNever : now + b
 
 }  // namespace
 
-bool Model::is_topic(const std::string& name) const { return std::ranges::find(topics_, name) != topics_.end(); }
+bool Model::is_topic(const std::string& name) const {
+    return std::ranges::find(topics_, name) != topics_.end();
+}
 
 // T6: publishing to a queue's name publishes to its DefaultPublishTarget.
 std::string Model::topic_of(const std::string& target) const {
