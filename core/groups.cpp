@@ -131,24 +131,21 @@ void Machine::release_group(std::uint32_t index) {
     group.holder = kNone;
 }
 
-// F10: the later leased ones come again after the returned one.
-void Machine::revoke_later(Queue& queue, Handle returned) {
-    std::vector<Handle> purged;
+// F10: the later leased ones come again after it. Answers those that leave instead.
+std::vector<Handle> Machine::revoke_later(Queue& queue, Handle returned) {
+    std::vector<Handle> leaving;
     for (Handle at = states[returned].link_b; at != kNone; at = states[at].link_b) {
         if (!is_leased(states[at].stage())) continue;
         unlease(queue, at);
         states[at].set_stage(Stage::grouped);
         if (queue.filters_change) evaluate_again(queue, at);
-        if (states[at].purged) {
-            purged.push_back(at);
+        if (states[at].purged || (spent(queue, states[at]) & kTimeLimit) != 0) {
+            leaving.push_back(at);
         } else {
             arm(states[at], at);
         }
     }
-    // The group is not settled before the returned one is dealt with.
-    const std::uint32_t former = std::exchange(settling_group, extras[states[returned].extra].group);
-    for (const Handle handle : purged) leave(queue, handle, 0);
-    settling_group = former;
+    return leaving;
 }
 
 // As give_back, for a message of a group: limits wait until the group is settled (F6).
@@ -156,14 +153,22 @@ void Machine::give_back_grouped(Queue& queue, Handle handle) {
     MessageState& state = states[handle];
     const std::uint32_t index = extras[state.extra].group;
     state.set_stage(Stage::grouped);
-    if (queue.config.sticky && !breaking) revoke_later(queue, handle);
-    const std::uint8_t reasons = spent(queue, state);
-    if (state.purged || (reasons & kTimeLimit) != 0) {
-        leave(queue, handle, state.purged ? std::uint8_t{0} : reasons);
-        return;
+    // The group is settled only when the last of them is dealt with.
+    const std::uint32_t former = std::exchange(settling_group, index);
+    std::vector<Handle> leaving;
+    if (queue.config.sticky && !breaking) leaving = revoke_later(queue, handle);
+    if (state.purged || (spent(queue, state) & kTimeLimit) != 0) {
+        leaving.insert(leaving.begin(), handle);
+    } else {
+        arm(state, handle);
     }
-    arm(state, handle);
-    settle_group(queue, index);
+    bool emptied = false;
+    for (const Handle at : leaving) {
+        emptied = groups[index].head == at && states[at].link_b == kNone;
+        leave(queue, at, states[at].purged ? std::uint8_t{0} : spent(queue, states[at]));
+    }
+    settling_group = former;
+    if (!emptied) settle_group(queue, index);
 }
 
 bool Machine::matches_slot(const Queue& queue, const MessageState& state, std::uint32_t filter) const {

@@ -179,8 +179,8 @@ bool Machine::plan_move(Queue& to, const MessageState& old, std::string_view gro
     return true;
 }
 
-// A2: out of one queue and into others in one record; the caller takes it out. A redrive fills one queue only,
-// a dead letter all over the topic that its queue publishes to.
+// A2: out of one queue and into others in one record; the caller takes it out. A redrive fills one queue
+// only, a dead letter all over the topic that its queue publishes to.
 bool Machine::move(Queue& from, Handle handle, Queue& to, bool redrive, std::uint8_t reasons) {
     const MessageState old = states[handle];
     char buffer[128];

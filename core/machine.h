@@ -223,7 +223,7 @@ struct Machine {
     void settle_group(Queue& queue, std::uint32_t group);
     void hold_group(Queue& queue, Handle handle, std::uint32_t slot);
     void release_group(std::uint32_t group);
-    void revoke_later(Queue& queue, Handle returned);
+    std::vector<Handle> revoke_later(Queue& queue, Handle returned);
     void give_back_grouped(Queue& queue, Handle handle);
     bool matches_slot(const Queue& queue, const MessageState& state, std::uint32_t filter) const;
     std::uint32_t give_batch(Queue& queue, std::uint32_t group, std::uint32_t slot, std::uint32_t filter,

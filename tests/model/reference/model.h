@@ -217,8 +217,9 @@ class Model {
     std::uint64_t next_order_ = 1;
     std::uint64_t generation_ = 0;
     std::uint64_t instant_ = 1;
-    bool ending_ = false;    // an orderly stop: nobody gets anything
-    bool breaking_ = false;  // several leases end at once
+    bool ending_ = false;      // an orderly stop: nobody gets anything
+    bool unresolved_ = false;  // several of a group come back: it is resolved after the last
+    bool breaking_ = false;    // several leases end at once
     Outcome* outcome_ = nullptr;
 };
 

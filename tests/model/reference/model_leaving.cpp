@@ -62,21 +62,23 @@ void Model::returned(ModelQueue& queue, Place place) {
 
 // F3, F4: limits wait until the group is resolved; what is overdue leaves at once.
 void Model::returned_to_group(ModelQueue& queue, Place place) {
-    Entry& entry = queue.entries.at(place);
-    const std::string group = entry.group;
+    const std::string group = queue.entries.at(place).group;
+    std::vector<Place> back{place};
     if (queue.def.sticky && !breaking_) {
         for (const Place later : members(queue, group)) {
             Entry& other = queue.entries.at(later);
             if (later <= place || other.state != State::leased) continue;
             end_lease(queue, other);
-            if (other.purged) queue.entries.erase(later);
+            back.push_back(later);
         }
     }
-    const unsigned reasons = spent(queue, entry);
-    if (entry.purged || (reasons & kTimeLimitBit) != 0) {
-        leave(queue, place, entry.purged ? 0 : reasons);
-        return;
+    unresolved_ = true;
+    for (const Place at : back) {
+        const Entry& entry = queue.entries.at(at);
+        const unsigned reasons = spent(queue, entry);
+        if (entry.purged || (reasons & kTimeLimitBit) != 0) leave(queue, at, entry.purged ? 0 : reasons);
     }
+    unresolved_ = false;
     resolve(queue, group);
 }
 
@@ -91,7 +93,7 @@ void Model::leave(ModelQueue& queue, Place place, unsigned reasons) {
             if (other.def.name == queue.def.dead_letters) move(queue, place, index_of(other), false);
     }
     queue.entries.erase(place);
-    if (queue.def.fifo) resolve(queue, group);
+    if (queue.def.fifo && !unresolved_) resolve(queue, group);
 }
 
 // What a verb of this subscription on this message speaks of: its newest delivery or, if it never had one,
