@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tests/model/reference/pattern.h"
+
 namespace pinnace::model {
 
 Model::Model(const Sequence& setup, Expressions& expressions)
@@ -13,7 +15,7 @@ Model::Model(const Sequence& setup, Expressions& expressions)
         // A queue covers its own topics.
         if (def.topics.empty()) topics_.push_back(def.name);
         for (const std::string& topic : def.topics)
-            if (topic.find('^') == std::string::npos) topics_.push_back(topic);
+            if (!is_pattern(topic)) topics_.push_back(topic);
     }
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Model: subscriptions, clients, and lives of the engine (D4, D8, L2, L11, M1, M3, R, S1, X6).
 #include <algorithm>
-#include <regex>
 #include <utility>
 
 #include "tests/model/reference/model.h"
+#include "tests/model/reference/pattern.h"
 
 namespace pinnace::model {
 
@@ -20,10 +20,9 @@ std::string Model::find_targets(const std::string& target, std::vector<int>& ove
     for (const ModelQueue& queue : queues_)
         if (queue.def.name == target) over.push_back(index_of(queue));
     if (!over.empty()) return {};
-    if (target.find('^') != std::string::npos) {
-        const std::regex pattern(target);
+    if (is_pattern(target)) {
         for (const ModelQueue& queue : queues_)
-            if (std::regex_search(queue.def.name, pattern)) over.push_back(index_of(queue));
+            if (matches_pattern(target, queue.def.name)) over.push_back(index_of(queue));
     } else if (is_topic(target)) {
         topics.push_back(target);
     }
@@ -131,20 +130,27 @@ void Model::restart() {
 
 // X6: every lease that was open counts as a delivery. M1: what was handed over at most once is gone.
 void Model::crash(const std::vector<Numbers>* observed) {
-    breaking_ = true;
+    // All leases are over at once, and with them all groups are resolved; what is spent leaves by position.
+    unresolved_ = true;
     for (ModelQueue& queue : queues_) {
-        std::vector<Place> held;
-        for (const auto& [place, entry] : queue.entries)
-            if (entry.held()) held.push_back(place);
-        for (const Place place : held) {
-            if (queue.def.at_most_once) {
+        std::set<Place> held;
+        for (auto& [place, entry] : queue.entries) {
+            if (!entry.held()) continue;
+            held.insert(place);
+            end_lease(queue, entry);
+        }
+        std::vector<Place> all;
+        for (const auto& [place, entry] : queue.entries) all.push_back(place);
+        for (const Place place : all) {
+            const Entry& entry = queue.entries.at(place);
+            if (held.contains(place) && (queue.def.at_most_once || entry.purged)) {
                 leave(queue, place, 0);
-            } else {
-                give_back(queue, place, false);
+            } else if (const unsigned reasons = spent(queue, entry)) {
+                leave(queue, place, reasons);
             }
         }
     }
-    breaking_ = false;
+    unresolved_ = false;
     for (ModelQueue& queue : queues_) {
         if (!queue.def.at_most_once || observed == nullptr) continue;
         // The oldest may be lost; how many is the engine's affair.

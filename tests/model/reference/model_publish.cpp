@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Model: what is stored, and where it enters (T, Q3, F1, F8, F9, U, X2, DL1, P, TD1, A2, A4).
 #include <algorithm>
-#include <regex>
 
 #include "tests/model/reference/model.h"
+#include "tests/model/reference/pattern.h"
 
 namespace pinnace::model {
 
@@ -43,8 +43,7 @@ std::vector<int> Model::queues_over(const std::string& topic) const {
     std::vector<int> over;
     for (const ModelQueue& queue : queues_) {
         const auto matches = [&](const std::string& underlying) {
-            if (underlying.find('^') == std::string::npos) return underlying == topic;
-            return std::regex_search(topic, std::regex(underlying));
+            return is_pattern(underlying) ? matches_pattern(underlying, topic) : underlying == topic;
         };
         const auto& topics = queue.def.topics;
         if (topics.empty() ? queue.def.name == topic : std::ranges::any_of(topics, matches))
