@@ -114,8 +114,13 @@ bool Core::deduplicates(QueueId queue) const {
 }
 TopicId Core::find_topic(std::string_view name) const { return state_->find_topic(name); }
 QueueId Core::find_queue(std::string_view name) const { return state_->find_queue(name); }
-std::string_view Core::topic_name(TopicId topic) const { return state_->topics[topic].name; }
-std::string_view Core::queue_name(QueueId queue) const { return state_->queues[queue]->config.name; }
+std::string_view Core::topic_name(TopicId topic) const {
+    return topic < state_->topics.size() ? std::string_view(state_->topics[topic].name) : std::string_view();
+}
+std::string_view Core::queue_name(QueueId queue) const {
+    return queue < state_->queues.size() ? std::string_view(state_->queues[queue]->config.name)
+                                         : std::string_view();
+}
 std::string_view Core::message_type(QueueId queue) const {
     return state_->queues[queue]->config.message_type;
 }

@@ -68,6 +68,8 @@ inline constexpr std::uint64_t kNoPrevious = UINT64_MAX;
 struct PublishResult {
     Answer answer = Answer::ok;
     Position position = 0;  // of the stored one, or of the first one if it is a duplicate and still known
+    bool stored =
+        false;  // a duplicate that was stored all the same, for other queues than the one named (U6)
 };
 
 enum class Verb : std::uint8_t { none = 0, acknowledge = 1, cancel = 2, expire = 3, renew = 4 };
@@ -259,6 +261,7 @@ class Core {
     TopicId publish_target(QueueId queue) const;
     // Whether a publish to the queue's name is answered otherwise than one to its topic (U6).
     bool deduplicates(QueueId queue) const;
+    // Empty: there is nothing with this id.
     std::string_view topic_name(TopicId topic) const;
     std::string_view queue_name(QueueId queue) const;
     std::string_view message_type(QueueId queue) const;

@@ -289,6 +289,7 @@ void Machine::store(const PublishRequest& request, std::size_t index, PublishRes
     const RecordIndex record_index = effects.record(header, head, message.body);
     head.clear();
     if (result.answer == Answer::ok) result.position = header.position;
+    result.stored = result.answer != Answer::ok;
     stored.push_back(static_cast<std::uint32_t>(index));
 
     Incoming incoming{.position = header.position, .published = now, .body = message.body};

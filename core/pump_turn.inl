@@ -202,7 +202,8 @@ auto Pump<Port, Log, Out>::apply_publish(SessionId id) -> Step {
     if (results_[0].answer == Answer::would_block) return Step::blocked;
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const Assembly::Part& part = parts[i];
-        if (results_[i].answer != Answer::ok) log_.abandon(part.log, part.size);
+        const bool recorded = results_[i].answer == Answer::ok || results_[i].stored;
+        if (!recorded) log_.abandon(part.log, part.size);
         const bool wanted = part.options_size != 0 && s.assembly.options(part).answer;
         if (results_[i].answer == Answer::ok && !wanted) continue;
         answer(id, {.kind = AnswerEntry::Kind::publish,

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/publish_options.h"
 #include "tests/support/fake_ports.h"
 
 namespace pinnace::testing {
@@ -267,6 +268,47 @@ TEST_F(PumpTest, TheColdBodyOfAMovedMessageIsReadFromTheRecordThatHasIt) {
     turn_durably();
     ASSERT_EQ(log.reads.size(), 1u);
     EXPECT_EQ(log.reads[0].position, position);
+}
+
+// U6: a duplicate of the queue that it was published to, and taken in by another one.
+TEST_F(PumpTest, ADuplicateThatAnotherQueueTakesInKeepsItsBody) {
+    FakePort port;
+    FakeLog log;
+    FakeOutside outside;
+    FakePump pump{log, outside, CoreOptions{}, PumpLimits{}};
+    QueueConfig once;
+    once.name = "Once";
+    once.underlying_topics = {"orders"};
+    once.dedup_window = 10 * kSecond;
+    QueueConfig all;
+    all.name = "All";
+    all.underlying_topics = {"orders"};
+    const QueueId to = *pump.core().define_queue(once);
+    const QueueId other = *pump.core().define_queue(all);
+    ASSERT_TRUE(pump.core().finish_definitions());
+    pump.core().recovered(kStart, true);
+    pump.open_session(port, 1);
+    std::byte room[kOptionBytesMax];
+    PublishOptions options;
+    options.dedup = "k";
+    options.to_queue = to;
+    SubmitFrame frame;
+    frame.options = {room, encode_options(options, room)};
+    for (const char* body : {"first", "again"}) {
+        port.publish(pump.core().find_topic("orders"), body, frame);
+        log.publish();
+        log.make_durable();
+        while (pump.turn(kStart)) {
+        }
+    }
+    ASSERT_EQ(port.answers.size(), 1u);
+    EXPECT_EQ(port.answers[0].answer, Answer::duplicate);
+    std::vector<std::string> bodies;
+    pump.core().query(other, [&](const QueuedMessage& m) {
+        EXPECT_TRUE(log.resident(m.body.log, m.body.size));
+        return bodies.push_back(log.text(m.body.log)), true;
+    });
+    EXPECT_EQ(bodies, (std::vector<std::string>{"first", "again"}));
 }
 
 TEST_F(PumpTest, AnUnreadableBodyLeavesAndTheOthersGoOn) {

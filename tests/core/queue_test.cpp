@@ -315,6 +315,15 @@ TEST(Queue, AReplacedSubscriptionKeepsItsLeasesAndPlace) {
     EXPECT_EQ(world.queued("Fx"), "f2 f4");
 }
 
+// TD1: also on the short way in.
+TEST(Queue, TheTargetDepthHoldsForMessagesOfWhichNothingIsDecided) {
+    CoreWorld world({"Orders TargetQueueDepth=1000"});
+    for (int i = 1; i <= 1001; ++i) world.publish("Orders", "o" + std::to_string(i));
+    EXPECT_EQ(world.status("Orders").depth, 1000u);
+    const auto a = world.subscribe("Orders", 1);
+    EXPECT_EQ(world.ack(a, "Orders", "o1001"), Answer::deferred);
+}
+
 // Rule 3: a damaged record is refused with a sentence, whatever was cut off it.
 TEST(Queue, RecordsThatAreCutAreRefused) {
     CoreWorld world({"Orders Expiration=60s"});
