@@ -146,9 +146,13 @@ std::expected<void, Error> Inbox::accept(Subscription& subscription, const shm::
     } else {
         const auto topic = session_.topic_name(entry.topic);
         if (!topic) return std::unexpected(topic.error());
-        const auto queue = session_.queue_name(entry.queue);
-        if (!queue) return std::unexpected(queue.error());
-        const Subscription::Names names{*topic, *queue};
+        std::string_view queue;  // of a plain topic's message: none (T4)
+        if (entry.queue != kNone) {
+            const auto named = session_.queue_name(entry.queue);
+            if (!named) return std::unexpected(named.error());
+            queue = *named;
+        }
+        const Subscription::Names names{*topic, queue};
         const bool at_once = is_wanted && !subscription.has_pending();
         status = at_once ? subscription.hand(log, entry, names) : subscription.keep(log, entry, names);
         if (status == shm::BodyStatus::gone) return ask_again(subscription, entry, names);

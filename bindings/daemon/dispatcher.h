@@ -50,7 +50,11 @@ class Dispatcher {
     // Dispatcher, from within a command: true when a whole turn found nothing to do, here and in the
     // journal.
     void start_settling() { idle_turns_ = 0; }
-    bool settled() const { return idle_turns_ >= 2 && pump_.quiet(); }
+    bool settled() {
+        const bool all_durable =
+            log_.durable() >= log_.appended() || world_.journal->state() == journal::State::failed;
+        return idle_turns_ >= 2 && pump_.quiet() && all_durable;
+    }
 
     Commands& commands() { return commands_; }
     bool next_event(DispatcherEvent& event) { return outbox_.next_event(event); }

@@ -36,6 +36,12 @@ constexpr std::uint64_t kBodySizeMax = (std::uint64_t{1} << 30) - (1u << 20);  /
 
 std::unexpected<std::string> failure(std::string text) { return std::unexpected(std::move(text)); }
 
+// The element at fault is always named.
+std::unexpected<std::string> failure(const Refusal& refusal) {
+    const bool named = refusal.text.find(refusal.element) != std::string::npos;
+    return failure(named ? refusal.text : refusal.element + ": " + refusal.text);
+}
+
 class RecoverySink final : public journal::RecordSink {
  public:
     RecoverySink(Core& core, FormerLife& former) : core_(core), former_(former) {}
@@ -156,7 +162,7 @@ std::expected<void, std::string> Engine::Parts::define() {
     limits.message_size_max = options.message_size_max;
     dispatcher = std::make_unique<Dispatcher>(core, limits);
     if (const auto defined = define_all(dispatcher->pump().core(), options.definitions); !defined)
-        return failure(defined.error().text);
+        return failure(defined.error());
     return {};
 }
 
@@ -342,9 +348,18 @@ std::string Engine::status_json() {
 }
 
 void Engine::set_clock(Time now) {
+    for (;;) {
+        Time due = kNever;
+        run_in_dispatcher([&] { due = parts_->dispatcher->pump().core().next_due(); });
+        if (due > now) break;
+        parts_->clock->set(due);
+        settle();
+    }
     parts_->clock->set(now);
     settle();
 }
+
+std::size_t Engine::session_count() const { return parts_->control->sessions().size(); }
 
 void Engine::run_in_dispatcher(std::function<void()> task) {
     parts_->in_dispatcher([&task] {

@@ -97,12 +97,14 @@ class Engine {
     // One JSON object: sessions, queues, journal, memory, threads. Any thread.
     std::string status_json();
 
-    // Manual clocks only: moves engine time on, and returns when everything that fell due has happened.
-    // Any thread.
+    // Manual clocks only: moves engine time on, and returns when everything that fell due has happened, each
+    // thing at its own instant and settled before the next one. Any thread.
     void set_clock(Time now);
     // Returns when all that clients had written before the call has been applied, is durable, and has been
     // told. Any thread.
     void settle();
+    // Clients that are connected, or whose end is not over yet. Any thread.
+    std::size_t session_count() const;
     // Runs `task` in the dispatcher's thread, between two turns, and waits for it: to look at that thread,
     // or to prepare it (priorities, a system call filter). Any thread but the engine's own.
     void run_in_dispatcher(std::function<void()> task);
