@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "bindings/cli/command.h"
+#include "bindings/cli/scenario/live_world.h"
 #include "bindings/cli/scenario/runner.h"
 #include "bindings/cli/scenario/simulated_world.h"
 
@@ -21,6 +22,7 @@ namespace fs = std::filesystem;
 
 struct Options {
     std::vector<std::string> paths;
+    bool live = false;
 };
 
 constexpr const char* kForm = R"(A scenario is a text file of one command a line. Definitions come first:
@@ -77,7 +79,10 @@ int run(const Options& options) {
     }
     int passed_count = 0;
     int failed_count = 0;
-    const auto make_world = [] { return std::make_unique<scenario::SimulatedWorld>(); };
+    const auto make_world = [&]() -> std::unique_ptr<scenario::ScenarioWorld> {
+        if (options.live) return std::make_unique<scenario::LiveWorld>();
+        return std::make_unique<scenario::SimulatedWorld>();
+    };
     for (const fs::path& file : files) {
         const auto failure = scenario::run_text(read_file(file), make_world);
         if (failure) {
@@ -96,6 +101,9 @@ int run(const Options& options) {
 std::function<int()> declare(CLI::App& app) {
     auto options = std::make_shared<Options>();
     app.add_option("PATH", options->paths, "scenario files, or folders of *.scn")->required();
+    app.add_flag(
+        "--live", options->live,
+        "with a real engine, its journal on disk in a temporary folder, and clients over shared memory");
     app.footer(kForm);
     return [options] { return run(*options); };
 }

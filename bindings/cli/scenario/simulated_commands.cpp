@@ -6,34 +6,15 @@
 #include <utility>
 
 #include "bindings/cli/scenario/body_filter.h"
+#include "bindings/cli/scenario/reasons.h"
 #include "bindings/cli/scenario/simulated_world.h"
 
 namespace pinnace::scenario {
-namespace {
-
-std::string reasons_in_words(std::uint8_t reasons) {
-    struct Name {
-        Reason bit;
-        std::string_view text;
-    };
-    static constexpr Name kNames[] = {{kTimeLimit, "time_limit"},
-                                      {kMaxCancels, "max_cancels"},
-                                      {kMaxDeliveries, "max_deliveries"},
-                                      {kForcedExpire, "forced_expire"}};
-    std::string text;
-    for (const Name& name : kNames) {
-        if ((reasons & name.bit) == 0) continue;
-        if (!text.empty()) text += ',';
-        text += name.text;
-    }
-    return text;
-}
-
-}  // namespace
-
 std::vector<PublishMessage> SimulatedWorld::messages_of(const Publish& command) {
     std::vector<PublishMessage> messages;
-    const TopicId topic = core_->resolve_topic(command.topic);
+    const QueueId to_queue = core_->find_queue(command.topic);
+    const TopicId topic =
+        to_queue == kNone ? core_->resolve_topic(command.topic) : core_->publish_target(to_queue);
     for (const NewMessage& from : command.messages) {
         const LogPosition log = keep_body(std::as_bytes(std::span(from.body)));
         const auto* data = reinterpret_cast<const std::byte*>(from.body.data());
@@ -53,7 +34,8 @@ Outcome<std::vector<Published>> SimulatedWorld::publish(const Publish& command) 
     const std::vector<PublishMessage> messages = messages_of(command);
     PublishRequest request;
     request.messages = messages;
-    if (core_->find_queue(command.topic) != kNone) request.to_queue = command.topic;
+    // As the client library: only a queue that deduplicates need know that it was named.
+    if (core_->deduplicates(core_->find_queue(command.topic))) request.to_queue = command.topic;
     if (!command.from.empty()) {
         request.publisher = core_->publisher(uid({}), command.from);
         request.number = command.number;

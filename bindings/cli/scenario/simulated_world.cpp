@@ -4,19 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "bindings/cli/scenario/define.h"
+#include "bindings/cli/scenario/start_time.h"
 #include "core/record_codec.h"
 
 namespace pinnace::scenario {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr Time kStartTime =
-    std::chrono::nanoseconds(std::chrono::sys_days{2026y / 1 / 1}.time_since_epoch()).count();
 constexpr int kSettleCountMax = 1'000'000;
 
 std::unexpected<Fault> broken(std::string text) {
