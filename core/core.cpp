@@ -92,11 +92,18 @@ std::optional<Delivery> Core::current_delivery(const VerbRequest& request) const
     return state_->current_delivery(request);
 }
 std::expected<Pulled, RequestError> Core::pull(const PullRequest& request) { return state_->pull(request); }
-std::expected<std::uint64_t, RequestError> Core::verbs_where(const VerbWhereRequest& request) {
-    return state_->verbs_where(request);
+std::expected<std::uint64_t, RequestError> Core::verbs_where(const VerbWhereRequest& request, Slice& slice) {
+    return state_->verbs_where(request, slice);
 }
-std::uint64_t Core::purge(QueueId queue) { return state_->purge(queue); }
-std::uint64_t Core::redrive(QueueId from, QueueId to) { return state_->redrive(from, to); }
+std::uint64_t Core::purge(QueueId queue, Slice& slice) { return state_->purge(queue, slice); }
+std::uint64_t Core::redrive(QueueId from, QueueId to, Slice& slice) {
+    return state_->redrive(from, to, slice);
+}
+Position Core::last_position() const { return state_->next_position - 1; }
+Position Core::last_position(QueueId queue) const {
+    const Handle last = state_->queues[queue]->directory.last(state_->blocks);
+    return last == kNone ? 0 : state_->states[last].position;
+}
 void Core::unreadable(const Delivery& delivery) { state_->unreadable(delivery); }
 void Core::stop() { state_->stop(); }
 

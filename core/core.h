@@ -123,6 +123,15 @@ struct Pulled {
     std::uint32_t count = 0;  // deliveries made; 0: nothing was there, ask again
 };
 
+// A part of a change of many messages (rule 18): at most `count_max` messages behind the position `after` are
+// looked at, up to `until`; then `after` is behind the last one. As it stands: all of them at once.
+struct Slice {
+    Position after = 0;
+    Position until = UINT64_MAX;
+    std::uint64_t count_max = UINT64_MAX;
+    bool done = false;  // there are no more
+};
+
 // A verb by filter (L4): acknowledge or expire all messages of the queue that match.
 struct VerbWhereRequest {
     Verb verb = Verb::acknowledge;
@@ -241,10 +250,26 @@ class Core {
 
     std::expected<Pulled, RequestError> pull(const PullRequest& request);
     // Answers how many messages it was done to.
-    std::expected<std::uint64_t, RequestError> verbs_where(const VerbWhereRequest& request);
+    std::expected<std::uint64_t, RequestError> verbs_where(const VerbWhereRequest& request, Slice& slice);
+    std::expected<std::uint64_t, RequestError> verbs_where(const VerbWhereRequest& request) {
+        Slice all;
+        return verbs_where(request, all);
+    }
     // A5, A4: how many messages were removed, or moved.
-    std::uint64_t purge(QueueId queue);
-    std::uint64_t redrive(QueueId from, QueueId to);
+    std::uint64_t purge(QueueId queue, Slice& slice);
+    std::uint64_t redrive(QueueId from, QueueId to, Slice& slice);
+    std::uint64_t purge(QueueId queue) {
+        Slice all;
+        return purge(queue, all);
+    }
+    std::uint64_t redrive(QueueId from, QueueId to) {
+        Slice all;
+        return redrive(from, to, all);
+    }
+    // What the newest message of all has, and of those that have state in this queue (TD1); for Slice::until: what
+    // comes later has a greater one. A purge is of what lies beyond the depth too, so it goes by the first.
+    Position last_position() const;
+    Position last_position(QueueId queue) const;
 
     // The publisher of this user and name; new ones get an id and a record (T7).
     PublisherId publisher(std::uint32_t uid, std::string_view name);

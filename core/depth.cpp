@@ -80,15 +80,16 @@ Answer Machine::defer(Queue& queue, Position position) {
     return Answer::deferred;
 }
 
-std::uint64_t Machine::purge_beyond(Queue& queue) {
+std::uint64_t Machine::purge_beyond(Queue& queue, std::uint64_t count_max) {
     std::uint64_t count = 0;
-    for (const Beyond& item : queue.beyond) {
-        if (item.removed) continue;
-        record(RecordKind::remove, queue.journal_id, item.position, 0);
-        ++count;
+    while (!queue.beyond.empty() && count < count_max) {
+        if (!queue.beyond.front().removed) {
+            record(RecordKind::remove, queue.journal_id, queue.beyond.front().position, 0);
+            ++count;
+        }
+        queue.beyond.pop_front();
     }
-    queue.beyond.clear();
-    queue.deferred.clear();
+    if (queue.beyond.empty()) queue.deferred.clear();
     return count;
 }
 

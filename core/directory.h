@@ -65,6 +65,14 @@ class Directory {
         return kNone;
     }
 
+    // The newest one, or kNone.
+    std::uint32_t last(const BlockSlab& blocks) const {
+        for (std::uint32_t index = tail_; index != kNone; index = blocks[index].prev)
+            if (blocks[index].live != 0)
+                return blocks[index].handles[63 - std::countl_zero(blocks[index].live)];
+        return kNone;
+    }
+
     // In order, until `visit` says false. `visit` must not change the directory.
     template <class Visit>
     void for_each(const BlockSlab& blocks, Visit&& visit) const {

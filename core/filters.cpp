@@ -156,7 +156,8 @@ void Machine::evaluate_again(Queue& queue, Handle handle) {
 
 // L4: the set is fixed before the first one; what is leased to others is skipped under strict (L5), and on a
 // fifo queue all but the caller's own (F11).
-std::expected<std::uint64_t, RequestError> Machine::verbs_where(const VerbWhereRequest& request) {
+std::expected<std::uint64_t, RequestError> Machine::verbs_where(const VerbWhereRequest& request,
+                                                                Slice& slice) {
     if (request.queue >= queues.size())
         return std::unexpected(RequestError{Answer::unknown_topic, "there is no such queue"});
     if (request.verb != Verb::acknowledge && request.verb != Verb::expire)
@@ -164,18 +165,18 @@ std::expected<std::uint64_t, RequestError> Machine::verbs_where(const VerbWhereR
     Queue& queue = *queues[request.queue];
     auto filter = evaluator.compile(request.filter, queue.type, "filter", 0);
     if (!filter) return std::unexpected(RequestError{Answer::bad_filter, filter.error()});
+    gather(queue, slice);
     std::vector<Handle> found;
-    queue.directory.for_each(blocks, [&](Handle handle) {
+    for (const Handle handle : batch) {
         const MessageState& state = states[handle];
         const bool leased = is_leased(state.stage()) || state.stage() == Stage::outstanding;
         const bool own = leased && holds(request.client, state);
         if (queue.fifo || queue.at_most_once ? !own
                                              : leased && !own && queue.config.leasing == Leasing::strict)
-            return true;
+            continue;
         read_queued(queue, state);
         if (evaluator.matches(*filter)) found.push_back(handle);
-        return true;
-    });
+    }
     for (const Handle handle : found) {
         if (queue.at_most_once) {
             forget_outstanding(queue, handle);

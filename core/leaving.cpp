@@ -215,43 +215,65 @@ bool Machine::move(Queue& from, Handle handle, Queue& to, bool redrive, std::uin
     return true;
 }
 
-// A5: what is not leased goes; what is leased leaves when it would return.
-std::uint64_t Machine::purge(QueueId id) {
-    Queue& queue = *queues[id];
-    std::vector<Handle> found;
+std::uint64_t Machine::gather(const Queue& queue, Slice& slice) {
+    batch.clear();
+    slice.done = true;
+    std::uint64_t left = slice.count_max;
     queue.directory.for_each(blocks, [&](Handle handle) {
+        const Position position = states[handle].position;
+        if (position <= slice.after) return true;
+        if (position > slice.until) return false;
+        slice.done = left != 0;
+        if (left == 0) return false;
+        --left;
+        batch.push_back(handle);
+        return true;
+    });
+    if (!batch.empty()) slice.after = states[batch.back()].position;
+    return left;
+}
+
+// A5: what is not leased goes; what is leased leaves when it would return. What lies beyond the depth goes
+// first, so that it does not come in meanwhile.
+std::uint64_t Machine::purge(QueueId id, Slice& slice) {
+    Queue& queue = *queues[id];
+    std::uint64_t count = purge_beyond(queue, slice.count_max);
+    if (!queue.beyond.empty()) return settle(), count;
+    Slice rest = slice;
+    rest.count_max -= count;
+    gather(queue, rest);
+    slice.after = rest.after;
+    slice.done = rest.done;
+    const std::vector<Handle> found = batch;
+    for (const Handle handle : found) {
         MessageState& state = states[handle];
         if (is_leased(state.stage())) {
             // It will not come back, whatever happens; so that holds from now on after a crash too.
             state.purged = 1;
             record(RecordKind::remove, queue.journal_id, state.position, 0);
         } else if (state.stage() != Stage::outstanding) {
-            found.push_back(handle);
+            leave(queue, handle, 0);
+            ++count;
         }
-        return true;
-    });
-    const std::uint64_t beyond = purge_beyond(queue);
-    for (const Handle handle : found) leave(queue, handle, 0);
+    }
     settle();
-    return found.size() + beyond;
+    return count;
 }
 
 // A4: dead letters go back into the one queue `to`, at its end, in order.
-std::uint64_t Machine::redrive(QueueId from_id, QueueId to_id) {
+std::uint64_t Machine::redrive(QueueId from_id, QueueId to_id, Slice& slice) {
     Queue& from = *queues[from_id];
-    std::vector<Handle> found;
-    from.directory.for_each(blocks, [&](Handle handle) {
-        const Stage stage = states[handle].stage();
-        if (!is_leased(stage) && stage != Stage::outstanding) found.push_back(handle);
-        return true;
-    });
+    gather(from, slice);
+    const std::vector<Handle> found = batch;
     std::uint64_t count = 0;
-    for (const Handle handle : found)
-        if (move(from, handle, *queues[to_id], true, 0)) {
-            detach(from, handle);
-            forget(from, handle);
-            ++count;
-        }
+    for (const Handle handle : found) {
+        const Stage stage = states[handle].stage();
+        if (is_leased(stage) || stage == Stage::outstanding) continue;
+        if (!move(from, handle, *queues[to_id], true, 0)) continue;
+        detach(from, handle);
+        forget(from, handle);
+        ++count;
+    }
     settle();
     return count;
 }

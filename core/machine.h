@@ -211,7 +211,7 @@ struct Machine {
     Beyond* find_beyond(Queue& queue, Position position);
     void fill(Queue& queue);
     Answer defer(Queue& queue, Position position);
-    std::uint64_t purge_beyond(Queue& queue);
+    std::uint64_t purge_beyond(Queue& queue, std::uint64_t count_max);
 
     // --- groups.cpp
     void join_group(Queue& queue, Handle handle, std::string_view id);
@@ -294,8 +294,10 @@ struct Machine {
     void record_counts(const Queue& queue, const MessageState& state);
     void record_counts(const Queue& queue, const MessageState& state, RecordIndex& index);
 
-    std::uint64_t purge(QueueId id);
-    std::uint64_t redrive(QueueId from, QueueId to);
+    // The messages of a slice, in order, into `batch`; what is left of its count.
+    std::uint64_t gather(const Queue& queue, Slice& slice);
+    std::uint64_t purge(QueueId id, Slice& slice);
+    std::uint64_t redrive(QueueId from, QueueId to, Slice& slice);
 
     // --- pull.cpp
     std::expected<Pulled, RequestError> pull(const PullRequest& request);
@@ -343,7 +345,7 @@ struct Machine {
     void scan(Queue& queue, std::uint32_t slot);
     void reclassify(Queue& queue, Handle handle, std::uint32_t match_class);
     void evaluate_again(Queue& queue, Handle handle);
-    std::expected<std::uint64_t, RequestError> verbs_where(const VerbWhereRequest& request);
+    std::expected<std::uint64_t, RequestError> verbs_where(const VerbWhereRequest& request, Slice& slice);
     std::uint32_t filter_slot(Queue& queue, std::string_view filter);
     void drop_filter_slot(Queue& queue, std::uint32_t slot);
 

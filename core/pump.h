@@ -73,7 +73,8 @@ class Pump final : private Effects {
     std::expected<Subscribed, RequestError> replace(SessionId session, const ReplaceRequest& request);
     // The request's client is the session's (PL1, L4).
     std::expected<Pulled, RequestError> pull(SessionId session, PullRequest request);
-    std::expected<std::uint64_t, RequestError> verbs_where(SessionId session, VerbWhereRequest request);
+    std::expected<std::uint64_t, RequestError> verbs_where(SessionId session, VerbWhereRequest request,
+                                                           Slice& slice);
 
     // --- One turn at engine time `now`. True: there was something to do.
     bool turn(Time now);

@@ -151,9 +151,10 @@ std::expected<Pulled, RequestError> Pump<Port, Log, Out>::pull(SessionId id, Pul
 
 template <SessionPort Port, LogPort Log, Outside Out>
 std::expected<std::uint64_t, RequestError> Pump<Port, Log, Out>::verbs_where(SessionId id,
-                                                                             VerbWhereRequest request) {
+                                                                             VerbWhereRequest request,
+                                                                             Slice& slice) {
     request.client = session(id).client;
-    auto answer = core_.verbs_where(request);
+    auto answer = core_.verbs_where(request, slice);
     end_step();
     return answer;
 }

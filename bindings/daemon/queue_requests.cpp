@@ -98,38 +98,39 @@ Answerer pull(const RequestContext& context, WireReader& in, std::vector<std::by
 
 // --- What changes many messages
 
-// Runs `apply` once and answers its count when that is durable. `queue`: how many messages it can change at
-// most; the core does it in one step, whose records must have room in the feed to the journal all at once.
+// Runs `apply` slice by slice over what is there when the request comes, a slice a turn, and answers the sum of
+// their counts when all of it is durable (rule 18).
 class Change {
  public:
-    using Apply = std::function<std::expected<std::uint64_t, RequestError>(const RequestContext&, QueueId)>;
+    using Apply =
+        std::function<std::expected<std::uint64_t, RequestError>(const RequestContext&, QueueId, Slice&)>;
 
-    Change(const RequestContext& context, std::string queue, Apply apply, std::vector<std::byte>& answer)
-        : context_(context), name_(std::move(queue)), apply_(std::move(apply)), answer_(answer) {}
+    enum class Over : std::uint8_t { with_state, all };  // beyond TargetQueueDepth too (TD1)
+
+    Change(const RequestContext& context, std::string queue, Over over, std::uint32_t slice_size, Apply apply,
+           std::vector<std::byte>& answer)
+        : context_(context), name_(std::move(queue)), over_(over), apply_(std::move(apply)), answer_(answer) {
+        slice_.count_max = slice_size;
+    }
 
     bool operator()() {
         EngineLog& log = context_.dispatcher->log();
-        if (!is_applied_) {
-            const QueueId queue = find(context_, name_, answer_);
-            if (queue == kNone) return true;
-            const std::uint64_t depth = context_.dispatcher->pump().core().status(queue).depth;
-            const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(depth, UINT32_MAX / 2));
-            if (!log.room_for_verbs(kRecordsPerMessage * count)) {
-                if (log.durable() < log.appended()) return false;
-                return refuse(answer_, Answer::bad_request,
-                              fmt::format("bad_request: {} holds {} messages, more than one step can change; "
-                                          "take some of them by smaller means first",
-                                          name_, depth));
-            }
-            const auto done = apply_(context_, queue);
-            log.end_step(context_.dispatcher->pump().core().now());
-            if (!done) return refuse(answer_, done.error().answer, done.error().text);
-            is_applied_ = true;
-            count_ = *done;
-            last_record_ = log.appended();
-            return false;  // whatever it emitted goes to the journal with this turn
+        Core& core = context_.dispatcher->pump().core();
+        if (slice_.done) return log.durable() >= last_record_ && give(answer_, count_);
+        const QueueId queue = find(context_, name_, answer_);
+        if (queue == kNone) return true;
+        const auto room = static_cast<std::uint32_t>(kRecordsPerMessage * slice_.count_max);
+        if (!log.room_for_verbs(room)) return false;
+        if (!is_begun_) {
+            slice_.until = over_ == Over::all ? core.last_position() : core.last_position(queue);
         }
-        return log.durable() >= last_record_ && give(answer_, count_);
+        is_begun_ = true;
+        const auto done = apply_(context_, queue, slice_);
+        log.end_step(core.now());
+        if (!done) return refuse(answer_, done.error().answer, done.error().text);
+        count_ += *done;
+        last_record_ = log.appended();
+        return false;  // whatever it emitted goes to the journal with this turn
     }
 
  private:
@@ -138,29 +139,36 @@ class Change {
 
     RequestContext context_;
     std::string name_;
+    Over over_;
     Apply apply_;
     std::vector<std::byte>& answer_;
-    bool is_applied_ = false;
+    Slice slice_;
+    bool is_begun_ = false;
     std::uint64_t count_ = 0;
     RecordIndex last_record_ = 0;
 };
+
+// Where bodies are looked at, cold ones are waited for one after the other.
+constexpr std::uint32_t kSliceSize = 1024;
+constexpr std::uint32_t kFilteredSliceSize = 64;
 
 Answerer verbs_where(const RequestContext& context, WireReader& in, std::vector<std::byte>& answer) {
     const auto verb = static_cast<Verb>(in.get<std::uint8_t>());
     const std::string name(in.get_text());
     return Change(
-        context, name,
-        [verb, where = std::string(in.get_text())](const RequestContext& c, QueueId queue) {
-            return c.dispatcher->pump().verbs_where(c.session, {verb, kNone, queue, where});
+        context, name, Change::Over::with_state, kFilteredSliceSize,
+        [verb, where = std::string(in.get_text())](const RequestContext& c, QueueId queue, Slice& slice) {
+            return c.dispatcher->pump().verbs_where(c.session, {verb, kNone, queue, where}, slice);
         },
         answer);
 }
 
 Answerer purge(const RequestContext& context, WireReader& in, std::vector<std::byte>& answer) {
     return Change(
-        context, std::string(in.get_text()),
-        [](const RequestContext& c, QueueId queue) -> std::expected<std::uint64_t, RequestError> {
-            return c.dispatcher->pump().core().purge(queue);
+        context, std::string(in.get_text()), Change::Over::all, kSliceSize,
+        [](const RequestContext& c, QueueId queue,
+           Slice& slice) -> std::expected<std::uint64_t, RequestError> {
+            return c.dispatcher->pump().core().purge(queue, slice);
         },
         answer);
 }
@@ -168,12 +176,12 @@ Answerer purge(const RequestContext& context, WireReader& in, std::vector<std::b
 Answerer redrive(const RequestContext& context, WireReader& in, std::vector<std::byte>& answer) {
     const std::string from(in.get_text());
     return Change(
-        context, from,
-        [to = std::string(in.get_text())](const RequestContext& c,
-                                          QueueId queue) -> std::expected<std::uint64_t, RequestError> {
+        context, from, Change::Over::with_state, kSliceSize,
+        [to = std::string(in.get_text())](const RequestContext& c, QueueId queue,
+                                          Slice& slice) -> std::expected<std::uint64_t, RequestError> {
             Core& core = c.dispatcher->pump().core();
             const QueueId target = core.find_queue(to);
-            if (target != kNone) return core.redrive(queue, target);
+            if (target != kNone) return core.redrive(queue, target, slice);
             return std::unexpected(
                 RequestError{Answer::unknown_topic,
                              fmt::format("unknown_topic: this engine has no queue named \"{}\"", to)});

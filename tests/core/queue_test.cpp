@@ -324,6 +324,47 @@ TEST(Queue, TheTargetDepthHoldsForMessagesOfWhichNothingIsDecided) {
     EXPECT_EQ(world.ack(a, "Orders", "o1001"), Answer::deferred);
 }
 
+// Rule 18: slices of what was there do what one walk does.
+TEST(Queue, APurgeInSlicesRemovesWhatWasThereAndNothingThatCameMeanwhile) {
+    CoreWorld world({"Orders TargetQueueDepth=1000"});
+    const auto a = world.subscribe("Orders", 1);
+    for (int i = 1; i <= 1010; ++i) world.publish("Orders", "o" + std::to_string(i));
+    EXPECT_EQ(world.got(a), "o1");
+    Slice slice;
+    slice.until = world.core->last_position();
+    slice.count_max = 7;
+    std::uint64_t count = 0;
+    for (int slices = 0; !slice.done; ++slices) {
+        ASSERT_LT(slices, 1000);
+        const std::uint64_t purged = world.core->purge(0, slice);
+        EXPECT_LE(purged, 7u);
+        count += purged;
+        world.settle();
+        if (slices == 3) world.publish("Orders", "late");
+    }
+    EXPECT_EQ(count, 1009u);
+    EXPECT_EQ(world.queued("Orders"), "late");
+    EXPECT_EQ(world.status("Orders").leased, 1u);
+}
+
+TEST(Queue, ARedriveInSlicesKeepsTheOrderAndEndsAlsoWhenItGoesToTheSameQueue) {
+    CoreWorld world({"Dead", "Work"});
+    for (const char* name : {"d1", "d2", "d3", "d4", "d5"}) world.publish("Dead", name);
+    Slice slice;
+    slice.until = world.core->last_position();
+    slice.count_max = 2;
+    std::uint64_t count = 0;
+    while (!slice.done) count += world.core->redrive(0, 1, slice);
+    world.settle();
+    EXPECT_EQ(count, 5u);
+    EXPECT_EQ(world.status("Dead").depth, 0u);
+    EXPECT_EQ(world.status("Work").depth, 5u);
+    slice = {.after = 0, .until = world.core->last_position(), .count_max = 2, .done = false};
+    for (count = 0; !slice.done;) count += world.core->redrive(1, 1, slice);
+    EXPECT_EQ(count, 5u);
+    EXPECT_EQ(world.status("Work").depth, 5u);
+}
+
 // Rule 3: a damaged record is refused with a sentence, whatever was cut off it.
 TEST(Queue, RecordsThatAreCutAreRefused) {
     CoreWorld world({"Orders Expiration=60s"});

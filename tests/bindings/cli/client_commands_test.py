@@ -158,6 +158,14 @@ class ClientCommands(unittest.TestCase):
         self.assertEqual(self.done("purge", "Work"), [{"purged": 2}])
         self.assertEqual(self.done("purge", "Work"), [{"purged": 0}])
 
+    def test_what_is_more_than_the_journals_feed_holds_is_done_in_slices(self):
+        count = 20_000
+        self.done("publish", "Work", "--persisted", text="".join(f'{{"n":{i}}}\n' for i in range(count)))
+        self.assertEqual(self.done("ack", "Work", "--where", "/n >= 15000"), [{"acknowledged": 5000}])
+        self.assertEqual(self.done("redrive", "Work", "Dead"), [{"redriven": 15_000}])
+        self.assertEqual(self.bodies("query", "Dead", "--count", "2"), ['{"n":0}', '{"n":1}'])
+        self.assertEqual(self.done("purge", "Dead"), [{"purged": 15_000}])
+
     def test_publish_options_reach_the_queue(self):
         self.assertIn("bad_group", self.failed(1, "publish", "Ledger", text="x\n"))
         self.publish("Ledger", "x", options=["--group", "g1"])
