@@ -45,6 +45,10 @@ std::expected<void, Refusal> Core::define_action(const ActionConfig& config) {
     return state_->define_action(config);
 }
 std::expected<void, Refusal> Core::finish_definitions() { return state_->finish_definitions(); }
+std::expected<QueueId, Refusal> Core::add_queue(const QueueConfig& config) {
+    return state_->add_queue(config);
+}
+void Core::change_limits(QueueId queue, const QueueConfig& config) { state_->change_limits(queue, config); }
 std::span<const Refusal> Core::refusals() const { return state_->refusals; }
 std::expected<void, std::string> Core::apply(const RecordView& record) { return state_->apply(record); }
 void Core::set_epoch(std::uint32_t epoch) { state_->options.epoch = epoch; }

@@ -200,6 +200,13 @@ class Core {
     // core that has refused something must not be used.
     std::span<const Refusal> refusals() const;
 
+    // --- While it runs: define_topic goes on working, and these. A queue more takes what is published
+    // from now on; the definitions must have been accepted by a core of their own before. Of a queue that
+    // is there LeasePeriod, Expiration, MaxBacklog, MaxPerSubscriptionBacklog, MaxDeliveries, MaxCancels and
+    // DeferredAckExpiration can change.
+    std::expected<QueueId, Refusal> add_queue(const QueueConfig& config);
+    void change_limits(QueueId queue, const QueueConfig& config);
+
     // --- Recovery: every durable record in order, then recovered(). A record that cannot be applied is
     // damage that the checksums did not see, or a newer format: the error is a whole sentence.
     std::expected<void, std::string> apply(const RecordView& record);

@@ -121,10 +121,14 @@ void Machine::compile_expressions(Queue& queue) {
             refuse_queue(config, element.name, compiled.error());
         }
     }
+    note_plain(queue);
     note_filters(queue);
-    queue.plain = !queue.evaluates && !queue.fifo && config.dedup_window == 0 && config.delay == 0 &&
-                  config.expiration == kNever;
-    note_filters(queue);
+}
+
+void Machine::note_plain(Queue& queue) {
+    const QueueConfig& config = queue.config;
+    queue.plain = !queue.filter && !queue.priority && !queue.barrier && !queue.group_key && !queue.fifo &&
+                  config.dedup_window == 0 && config.delay == 0 && config.expiration == kNever;
 }
 
 // F6: the dead-letter queue is there, and fifo where it must be.

@@ -167,6 +167,12 @@ struct Machine {
     TopicId resolve_topic(std::string_view name);
     QueueId find_queue(std::string_view name) const;
 
+    void note_plain(Queue& queue);
+
+    // --- reload.cpp
+    std::expected<QueueId, Refusal> add_queue(const QueueConfig& config);
+    void change_limits(QueueId id, const QueueConfig& config);
+
     // --- actions.cpp
     std::expected<void, Refusal> define_action(const ActionConfig& config);
     void resolve_actions();

@@ -98,4 +98,14 @@ pugi::xml_node Reader::owner_element(const std::string& owner) const {
     return document_.root();
 }
 
+std::expected<void, std::string> try_definitions(const Definitions& definitions) {
+    NoEffects effects;
+    CoreOptions options;
+    options.topics_must_be_covered = definitions.topics_must_be_covered;
+    Core core(effects, options);
+    const auto defined = define_all(core, definitions);
+    if (!defined) return std::unexpected(defined.error().text);
+    return {};
+}
+
 }  // namespace pinnace::config

@@ -48,6 +48,18 @@ std::expected<Loaded, std::string> load(const std::string& path);
 // The effective configuration, defaults included, as a file.
 std::string write(const Configuration& configuration);
 
+// What a running engine takes over of a changed configuration, and what it does not, by the elements' names.
+struct Changes {
+    Definitions added;                 // message types, topics and queues that are new
+    std::vector<QueueConfig> changed;  // queues with other limits, the rest as it is
+    std::vector<std::string> applied;  // "SOW/Queue Q/LeasePeriod", "SOW/Queue New", …
+    std::vector<std::string> refused;  // needs a restart
+    Configuration running;             // what then runs
+};
+Changes compare(const Configuration& running, const Configuration& next);
+// The first thing that a core refuses of the definitions.
+std::expected<void, std::string> try_definitions(const Definitions& definitions);
+
 // What the engine is started with.
 EngineOptions engine_options(const Configuration& configuration);
 

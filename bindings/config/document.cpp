@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <utility>
 
 namespace pinnace::config {
@@ -150,8 +151,14 @@ void Document::warn(pugi::xml_node element, std::string text) {
 bool Document::has_errors() const { return std::ranges::any_of(problems_, &Problem::is_error); }
 
 std::vector<Problem> Document::take_problems() {
-    std::ranges::stable_sort(problems_, {}, &Problem::place);
-    return std::exchange(problems_, {});
+    // By place, and at one place in the order in which they were found.
+    std::vector<std::size_t> order(problems_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t at) { return std::pair(problems_[at].place, at); });
+    std::vector<Problem> sorted;
+    for (const std::size_t at : order) sorted.push_back(std::move(problems_[at]));
+    problems_.clear();
+    return sorted;
 }
 
 }  // namespace pinnace::config

@@ -347,6 +347,26 @@ std::string Engine::status_json() {
     return text;
 }
 
+std::expected<void, std::string> Engine::extend(const Definitions& added,
+                                                const std::vector<QueueConfig>& changed) {
+    std::expected<void, std::string> done;
+    parts_->in_dispatcher([&] {
+        Dispatcher& dispatcher = *parts_->dispatcher;
+        Core& core = dispatcher.pump().core();
+        const auto note = [&](const auto& outcome) {
+            if (!outcome && done) done = failure(outcome.error().text);
+        };
+        for (const expr::MessageType& type : added.message_types) note(core.define_message_type(type));
+        for (const TopicConfig& topic : added.topics) note(core.define_topic(topic));
+        for (const QueueConfig& queue : added.queues) note(core.add_queue(queue));
+        for (const QueueConfig& queue : changed)
+            if (const QueueId id = core.find_queue(queue.name); id != kNone) core.change_limits(id, queue);
+        dispatcher.log().end_step(core.now());
+        return true;
+    });
+    return done;
+}
+
 void Engine::set_clock(Time now) {
     for (;;) {
         Time due = kNever;

@@ -45,9 +45,9 @@ struct EngineOptions {
     std::uint64_t log_reread_size = 64u << 20;
     std::uint32_t session_count_max_per_user = 1024;
     std::uint64_t dedup_count_max = 16u << 20;  // ids that a queue keeps (U4)
-    // C4: after an unclean stop deliveries wait until all clients of the former life are back or dead, at most
-    // so long. A client that is back later finds its unread acknowledgments late: they count if the message
-    // was not delivered since.
+    // C4: after an unclean stop deliveries wait until all clients of the former life are back or dead, at
+    // most so long. A client that is back later finds its unread acknowledgments late: they count if the
+    // message was not delivered since.
     Duration rejoin_grace = 1'000'000'000;
     bool io_uring = true;  // false: pwritev2
     std::uint32_t message_count_hint = 0;
@@ -96,6 +96,12 @@ class Engine {
 
     // One JSON object: sessions, queues, journal, memory, threads. Any thread.
     std::string status_json();
+
+    // Takes over what a running engine can: the message types, topics and queues of `added`, and the
+    // limits of `changed` queues (Core::change_limits). All of it together must have been accepted by a
+    // core of its own. Any thread.
+    std::expected<void, std::string> extend(const Definitions& added,
+                                            const std::vector<QueueConfig>& changed);
 
     // Manual clocks only: moves engine time on, and returns when everything that fell due has happened, each
     // thing at its own instant and settled before the next one. Any thread.

@@ -44,7 +44,9 @@ void LogTargets::write(std::string_view line) {
     const std::lock_guard lock(mutex_);
     for (const Target& target : targets_) {
         if (target.config.kind != Kind::file) {
-            fmt::print(target.config.kind == Kind::standard_output ? stdout : stderr, "pinnace: {}\n", line);
+            std::FILE* stream = target.config.kind == Kind::standard_output ? stdout : stderr;
+            fmt::print(stream, "pinnace: {}\n", line);
+            std::fflush(stream);
             continue;
         }
         const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());

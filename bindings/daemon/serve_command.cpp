@@ -13,6 +13,7 @@
 #include "bindings/config/configuration.h"
 #include "bindings/daemon/engine.h"
 #include "bindings/daemon/log_targets.h"
+#include "bindings/daemon/reload.h"
 #include "bindings/daemon/service_notify.h"
 #include "bindings/protocol/default_paths.h"
 #include "core/config_parse.h"
@@ -124,12 +125,16 @@ std::string ready_line(const EngineReport& report) {
         report.wait, core(report.dispatcher_cpu), core(report.journal_cpu));
 }
 
-// Waits for a signal to stop, or for the engine to fail.
-int wait_for_end(const sigset_t& signals, const Engine& engine) {
+// Waits for a signal to stop, or for the engine to fail; SIGHUP is for `hang_up`.
+int wait_for_end(const sigset_t& signals, const Engine& engine, const std::function<void()>& hang_up) {
     for (;;) {
         const timespec look_again{0, 200'000'000};
         const int signal = sigtimedwait(&signals, nullptr, &look_again);
-        if (signal > 0) return signal;
+        if (signal == SIGHUP) {
+            hang_up();
+        } else if (signal > 0) {
+            return signal;
+        }
         if (engine.failed()) return 0;
     }
 }
@@ -151,6 +156,7 @@ int serve(const Options& options) {
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before the engine's threads, which inherit it
 
     auto engine = Engine::start(wanted);
@@ -158,7 +164,13 @@ int serve(const Options& options) {
     fmt::print("{}\n", ready_line((*engine)->report()));
     std::fflush(stdout);
     daemon::notify_service_manager("READY=1");
-    const int signal = wait_for_end(signals, **engine);
+    const int signal = wait_for_end(signals, **engine, [&] {
+        (*log)->reopen();
+        if (options.config.empty()) return wanted.log_line("reload: there is no configuration file");
+        daemon::notify_service_manager("RELOADING=1");
+        daemon::reload(**engine, options.config, configuration, wanted.log_line);
+        daemon::notify_service_manager("READY=1");
+    });
     daemon::notify_service_manager("STOPPING=1");
     const auto stopped = (*engine)->stop();
     if (signal == 0)

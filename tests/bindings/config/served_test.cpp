@@ -42,7 +42,21 @@ class Served : public ::testing::Test {
         options.log_small_size = 1u << 20;
         options.log_large_size = 4u << 20;
         options.log_reread_size = 2u << 20;
-        auto started = Engine::start(options);
+        options_ = options;
+        start();
+    }
+    // Stops in order, and starts with changed options.
+    void restart(const std::function<void(EngineOptions&)>& change) {
+        subscribers_.clear();
+        publisher_.reset();
+        connection_.reset();
+        ASSERT_TRUE(engine_->stop());
+        engine_.reset();
+        change(options_);
+        start();
+    }
+    void start() {
+        auto started = Engine::start(options_);
         ASSERT_TRUE(started) << started.error();
         engine_ = std::move(*started);
         ConnectionOptions client;
@@ -84,6 +98,7 @@ class Served : public ::testing::Test {
     }
 
     testing::TempDir directory_;
+    EngineOptions options_;
     std::unique_ptr<Engine> engine_;
     std::optional<Connection> connection_;
     std::optional<Publisher> publisher_;
@@ -173,6 +188,40 @@ TEST_F(Served, AQueueOverAPatternHasAllItsTopicsAndItsBacklog) {
     EXPECT_EQ(bodies(orders, 3), (std::vector<std::string>{"ORDERS_A", "ORDERS_B", "MQ"}));
     expect_nothing(orders);
     EXPECT_EQ(bodies(subscribe("GroupQueue"), 4).size(), 4u);
+}
+
+TEST_F(Served, QueuesAndLimitsAreAddedWhileMessagesFlowAndAreThereAfterARestart) {
+    serve("patterns.xml");
+    publish("ORDERS_A", "1");
+    Definitions added;
+    added.topics.push_back({"NEWS", "json"});
+    QueueConfig late;
+    late.name = "Late";
+    late.underlying_topics = {"^ORDERS_|^NEWS$"};
+    late.default_publish_target = "NEWS";
+    added.queues.push_back(late);
+    QueueConfig changed = options_.definitions.queues[0];
+    changed.max_backlog = 5;
+    changed.expiration = 60 * kSecond;
+    Subscriber& orders = subscribe("MQ");
+    EXPECT_EQ(bodies(orders, 1), std::vector<std::string>{"1"});
+    ASSERT_TRUE(engine_->extend(added, {changed}));
+    for (const char* body : {"2", "3", "4", "5", "6"}) publish("ORDERS_A", body);
+    publish("Late", "7");
+    EXPECT_EQ(bodies(orders, 4), (std::vector<std::string>{"2", "3", "4", "5"}));
+    expect_nothing(orders);
+    EXPECT_EQ(bodies(subscribe("Late"), 6), (std::vector<std::string>{"2", "3", "4", "5", "6", "7"}));
+    subscribers_.clear();
+    engine_->set_clock(kStart + 60 * kSecond);
+    restart([&](EngineOptions& options) {
+        options.manual_clock = kStart + 60 * kSecond;
+        options.definitions.topics.push_back(added.topics[0]);
+        options.definitions.queues.push_back(late);
+        options.definitions.queues[0] = changed;
+    });
+    EXPECT_EQ(bodies(subscribe("Late"), 6).size(), 6u);
+    EXPECT_EQ(bodies(subscribe("MQ"), 1), std::vector<std::string>{"1"});  // it had the old limit
+    expect_nothing(subscribers_.at("MQ"));
 }
 
 TEST_F(Served, ABarrierWaitsForAllBeforeItAndGoesToEveryone) {
