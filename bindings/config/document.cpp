@@ -59,8 +59,10 @@ Document::Document(std::string_view text, Environment environment) : environment
         if (text[at] == '\n') lines_.push_back(at + 1);
     const auto parsed = xml_.load_buffer(text.data(), text.size(), pugi::parse_default, pugi::encoding_utf8);
     if (!parsed) {
-        problems_.push_back({true, place_at(parsed.offset), "",
-                             fmt::format("{}: {}", parsed.description(), hint(parsed.status))});
+        // The parser may have looked behind the end.
+        const auto offset = std::min(parsed.offset, static_cast<std::ptrdiff_t>(text.size()));
+        problems_.push_back(
+            {true, place_at(offset), "", fmt::format("{}: {}", parsed.description(), hint(parsed.status))});
         return;
     }
     root_ = xml_.document_element();

@@ -20,6 +20,7 @@ TEST(ConfigDocument, WhatIsNoXmlIsOneErrorWithItsLine) {
     EXPECT_TRUE(text.starts_with("f:2:")) << text;
     EXPECT_NE(text.find("closed"), std::string::npos) << text;
     EXPECT_TRUE(problems_of("").starts_with("f:1:1: error: ")) << problems_of("");
+    EXPECT_TRUE(problems_of("a<b c ").starts_with("f:1:7: error: ")) << problems_of("a<b c ");
     EXPECT_NE(problems_of("<Config/>").find("expected Pinnace or AMPSConfig"), std::string::npos);
 }
 
