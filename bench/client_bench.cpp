@@ -32,7 +32,7 @@ std::expected<Client, std::string> connect(const EngineChild& engine, const Clie
     options.reconnect = false;
     // Rings that stay in the cache, as a user would choose them who measures.
     options.submit_size =
-        std::max<std::uint64_t>(backlog == 1 ? 1u << 20 : 4u << 20, std::bit_ceil(choice.size * 64));
+        std::max<std::uint64_t>(backlog == 1 ? 1u << 20 : 16u << 20, std::bit_ceil(choice.size * 64));
     options.delivery_count = std::bit_ceil(std::max<std::uint64_t>(2 * backlog, 1024));
     options.acknowledgment_count = options.delivery_count;
     auto connection = Connection::open(options);
@@ -110,7 +110,9 @@ std::expected<Report, std::string> roundtrip(const ClientChoice& choice) {
 std::expected<Report, std::string> throughput(const ClientChoice& choice) {
     constexpr std::uint64_t kInFlight = 4096;
     constexpr std::size_t kTake = 256;
-    auto engine = EngineChild::start(choice.engine);
+    EngineChoice prepared = choice.engine;
+    prepared.journal_size = choice.count * (choice.size + 96);
+    auto engine = EngineChild::start(prepared);
     if (!engine) return std::unexpected(engine.error());
     pin_this_thread(choice.engine.place.client);
     auto client = connect(*engine, choice, kInFlight);

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -23,10 +25,15 @@ namespace {
     options.data_directory = directory;
     options.wait = choice.wait;
     options.pin = false;
-    options.log_small_size = 8u << 20;  // stays in the cache that the cores share
+    // What one message after the other needs stays in the cache; a full pipe has to bridge the disk's pauses.
+    options.log_small_size = choice.journal_size == 0 ? 8u << 20 : 32u << 20;
     if (!choice.place.shared()) {
         options.dispatcher_cpu = choice.place.dispatcher;
         options.journal_cpu = choice.place.client;
+    }
+    if (choice.journal_size != 0) {
+        options.first_segment_size = std::min(std::bit_ceil(2 * choice.journal_size), std::uint64_t{2} << 30);
+        options.segment_size = std::max(options.segment_size, options.first_segment_size);
     }
     if (choice.is_small) {
         options.message_size_max = 1u << 20;

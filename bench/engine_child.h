@@ -17,7 +17,9 @@ struct EngineChoice {
     Place place;  // dispatcher on one core, the journal thread beside the client on the other
     WaitMode wait = WaitMode::spin;
     std::string data_directory;  // empty: a fresh one of its own, removed at the end
-    bool is_small = false;       // short files and little memory, for tests
+    std::uint64_t journal_size =
+        0;                  // written out ahead, as it is once an engine has run for a while; 0: little
+    bool is_small = false;  // short files and little memory, for tests
 };
 
 class EngineChild {

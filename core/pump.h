@@ -136,6 +136,7 @@ class Pump final : private Effects {
     void reread(SessionId id, const VerbRequest& request);
     Step read_frame(SessionId id, std::uint32_t& copy_left);
     Step apply_publish(SessionId id);
+    Step publish_plain(SessionId id, std::uint32_t& copy_left);
     bool read_submissions(SessionId id);
     Step read_submissions_to(SessionId id, std::uint64_t position);
     void advance(Time now);
@@ -157,6 +158,14 @@ class Pump final : private Effects {
     Subscription& subscription(SubscriptionId id, SessionId session);
     bool owns(SessionId session, SubscriptionId subscription) const {
         return subscription < subscriptions_.size() && subscriptions_[subscription].session == session;
+    }
+    bool owns_publisher(SessionId session, PublisherId publisher) const {
+        return publisher == kNone ||
+               (publisher < owner_of_publisher_.size() && owner_of_publisher_[publisher] == session);
+    }
+    static bool is_plain(const SubmitFrame& frame) {
+        return frame.first && frame.last && !frame.more && frame.options.empty() &&
+               frame.body.size() == frame.message_size;
     }
     bool try_end(SessionId id);
     void release(SessionId id);

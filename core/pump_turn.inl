@@ -51,7 +51,7 @@ void Pump<Port, Log, Out>::advance(Time now) {
         end_step();
         progress_ = true;
     }
-    core_.advance(now);
+    if (now > core_.now()) core_.advance(now);
 }
 
 // True: this session's acknowledgments could not be read to the frontier for want of room, so time must not
@@ -151,6 +151,8 @@ auto Pump<Port, Log, Out>::read_frame(SessionId id, std::uint32_t& copy_left) ->
             assembly.byte_count() + (s.frame.first ? s.frame.message_size : 0) > limits_.message_size_max) {
             return violation(id, "a frame does not fit the message that it belongs to"), Step::idle;
         }
+        if (is_plain(s.frame) && assembly.empty() && s.frame.body.size() <= copy_left)
+            return publish_plain(id, copy_left);
         if (s.frame.first) {
             if (!answers_fit(s, assembly.parts().size() + 1)) return Step::unread;
             if (!log_.room_for_submission()) return Step::blocked;
@@ -180,6 +182,54 @@ auto Pump<Port, Log, Out>::read_frame(SessionId id, std::uint32_t& copy_left) ->
     return assembly.complete() ? apply_publish(id) : Step::progress;
 }
 
+// The ordinary publish: one message, whole in its frame, without options.
+template <SessionPort Port, LogPort Log, Outside Out>
+auto Pump<Port, Log, Out>::publish_plain(SessionId id, std::uint32_t& copy_left) -> Step {
+    Session& s = session(id);
+    const SubmitFrame& frame = s.frame;
+    const std::uint32_t size = frame.message_size;
+    if (!answers_fit(s, 1)) return Step::unread;
+    if (!log_.room_for_submission()) return Step::blocked;
+    const auto at = log_.allocate(size);
+    if (!at) return Step::blocked;
+    log_.write(*at, 0, frame.body);
+    log_.finish(*at, core_.now(), size, frame.topic);
+    copy_left -= size;
+    s.touched_ring = true;
+
+    PublishMessage message;
+    message.topic = frame.topic;
+    message.body = {*at, size, log_.body(*at)};
+    const PublishRequest request{.messages = {&message, 1},
+                                 .to_queue = {},
+                                 .publisher = frame.publisher,
+                                 .number = frame.number,
+                                 .previous = frame.previous,
+                                 .resend = frame.resend};
+    PublishResult result{Answer::fenced, 0};
+    if (owns_publisher(id, frame.publisher)) {
+        core_.publish(request, {&result, 1});
+        end_step();
+    }
+    if (result.answer == Answer::would_block) {  // the message waits, taken out of its ring
+        const bool whole = s.assembly.begin_message(frame, *at);
+        s.assembly.copied_more(size);
+        PINNACE_CHECK(whole && s.assembly.end_frame(frame));
+        s.port->take_submit();
+        return Step::blocked;
+    }
+    s.port->take_submit();
+    if (result.answer == Answer::ok) return Step::progress;
+    log_.abandon(*at, size);
+    answer(id, {.kind = AnswerEntry::Kind::publish,
+                .answer = result.answer,
+                .id = frame.number,
+                .submit_position = frame.position,
+                .publisher = frame.publisher,
+                .position = result.position});
+    return Step::progress;
+}
+
 template <SessionPort Port, LogPort Log, Outside Out>
 auto Pump<Port, Log, Out>::apply_publish(SessionId id) -> Step {
     Session& s = session(id);
@@ -188,8 +238,7 @@ auto Pump<Port, Log, Out>::apply_publish(SessionId id) -> Step {
     PublishRequest request;
     gather_messages(s.assembly, request);
     results_.assign(parts.size(), {});
-    if (publisher != kNone &&
-        (publisher >= owner_of_publisher_.size() || owner_of_publisher_[publisher] != id)) {
+    if (!owns_publisher(id, publisher)) {
         std::ranges::fill(results_, PublishResult{Answer::fenced, 0});
     } else {
         request.publisher = publisher;

@@ -123,11 +123,11 @@ class DirectoryFiles final : public Files {
         return {};
     }
 
-    std::expected<void, int> fill_with_zeros(Handle file, std::uint64_t size) override {
+    std::expected<void, int> fill_with_zeros(Handle file, std::uint64_t size, const Pace& pace) override {
         // Extents must be written, not only reserved: else each first write is a journal commit of the file
         // system.
-        if (::fallocate(file, FALLOC_FL_WRITE_ZEROES, 0, static_cast<off_t>(size)) == 0) return {};
-        if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG) return std::unexpected(errno);
+        if (!pace && ::fallocate(file, FALLOC_FL_WRITE_ZEROES, 0, static_cast<off_t>(size)) == 0) return {};
+        if (!pace && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) return std::unexpected(errno);
         // Reserving first keeps the file in few extents and finds a full disk before the long work.
         if (::fallocate(file, 0, 0, static_cast<off_t>(size)) < 0 && errno != EOPNOTSUPP && errno != EINVAL) {
             return std::unexpected(errno);
@@ -135,6 +135,7 @@ class DirectoryFiles final : public Files {
         const BlockBuffer zeros(kZeroPieceSize);
         std::memset(zeros.bytes().data(), 0, kZeroPieceSize);
         for (std::uint64_t offset = 0; offset < size; offset += kZeroPieceSize) {
+            if (pace) pace(offset);
             const std::size_t piece =
                 static_cast<std::size_t>(std::min<std::uint64_t>(kZeroPieceSize, size - offset));
             if (const auto written = write(file, offset, zeros.bytes().first(piece)); !written)

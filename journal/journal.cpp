@@ -19,7 +19,6 @@
 namespace pinnace::journal {
 namespace {
 
-constexpr std::uint64_t kFirstSegmentSize = 64u << 20;
 constexpr std::int64_t kBusyYieldNs = 2'000'000;
 constexpr std::int64_t kIoWaitNs = 1'000'000;
 
@@ -140,7 +139,7 @@ std::expected<void, Error> Journal::Parts::open(RecordSink& sink) {
     const std::uint64_t needed =
         std::max(4 * std::uint64_t{options.message_size_max}, 2 * step_size_max(options, feed));
     const std::uint64_t first_size =
-        std::min(options.segment_size, align_up(std::max(kFirstSegmentSize, needed), kBlockSizeMax));
+        std::min(options.segment_size, align_up(std::max(options.first_segment_size, needed), kBlockSizeMax));
     auto begun = begin_segment(*files, environment, *found, *end, {options.segment_size, first_size});
     if (!begun) return std::unexpected(begun.error());
     recovered = begun->recovered;
@@ -151,7 +150,8 @@ std::expected<void, Error> Journal::Parts::open(RecordSink& sink) {
                                  .block_size = files->block_size(),
                                  .incarnation = recovered.incarnation,
                                  .spare_count = options.spare_count,
-                                 .on_start = options.on_helper_start},
+                                 .on_start = options.on_helper_start,
+                                 .fill = [this] { return writer->segment_fill(); }},
                    std::move(begun->spares));
     const std::uint64_t batch_size = std::min<std::uint64_t>(options.batch_size_max, first_size / 8);
     WriterOptions writing;

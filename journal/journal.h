@@ -39,10 +39,11 @@ enum class Policy : std::uint8_t { group = 0, interval = 1, each = 2, none = 3 }
 enum class IoChoice : std::uint8_t { automatic, io_uring, pwritev2 };
 
 struct Options {
-    std::string directory;                       // made if it is not there (one level)
-    std::vector<std::string> names_allowed;      // other files that may lie in it, a socket for example
-    std::uint64_t segment_size = 256u << 20;     // at least 4 x message_size_max
-    std::uint32_t message_size_max = 16u << 20;  // bodies of one step together
+    std::string directory;                         // made if it is not there (one level)
+    std::vector<std::string> names_allowed;        // other files that may lie in it, a socket for example
+    std::uint64_t segment_size = 256u << 20;       // at least 4 x message_size_max
+    std::uint64_t first_segment_size = 64u << 20;  // of one that must be made before the start
+    std::uint32_t message_size_max = 16u << 20;    // bodies of one step together
     std::size_t feed_byte_count = 8u << 20;
     std::uint32_t batch_size_max = 1u << 20;  // a step larger than this is a batch of its own
     std::uint32_t in_flight_max = 2;          // writes at a time

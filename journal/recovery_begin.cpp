@@ -99,7 +99,8 @@ class Beginning {
                                         .block_size = files_.block_size(),
                                         .incarnation = begun_.recovered.incarnation,
                                         .epoch = environment_.random(),
-                                        .wall_time = environment_.clocks().wall_time});
+                                        .wall_time = environment_.clocks().wall_time,
+                                        .pace = {}});
     }
 
     std::expected<void, Error> activate(SegmentHeader header, const JournalEnd& end) {

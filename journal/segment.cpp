@@ -50,8 +50,9 @@ bool whole_header_matches(std::span<const std::byte> bytes, std::uint32_t size) 
 }
 
 // Writes a file of zeros with a prepared header, synced, not yet under its final name.
-std::expected<void, int> write_prepared(Files& files, Files::Handle file, const SegmentHeader& header) {
-    if (const auto filled = files.fill_with_zeros(file, header.capacity); !filled) return filled;
+std::expected<void, int> write_prepared(Files& files, Files::Handle file, const SegmentHeader& header,
+                                        const Files::Pace& pace) {
+    if (const auto filled = files.fill_with_zeros(file, header.capacity, pace); !filled) return filled;
     const BlockBuffer blocks(header_blocks_size(header.block_size));
     encode_header_blocks(header, blocks.bytes());
     if (const auto written = files.write(file, 0, blocks.bytes()); !written) return written;
@@ -151,7 +152,7 @@ std::expected<SegmentHeader, Error> prepare_segment(Files& files, const SegmentP
         if (files.remove(name) && files.sync_directory()) file = files.create(name);
     }
     if (!file) return std::unexpected(file_error(files, name, "cannot be made", file.error()));
-    auto done = write_prepared(files, *file, header);
+    auto done = write_prepared(files, *file, header, plan.pace);
     files.close(*file);
     if (done) done = files.rename(name, final_name);
     if (done) done = files.sync_directory();

@@ -49,6 +49,7 @@ struct SegmentPlan {
     std::uint32_t incarnation = 0;
     std::uint64_t epoch = 0;
     std::int64_t wall_time = 0;
+    Files::Pace pace = {};  // see Files::fill_with_zeros
 };
 
 // Makes a prepared segment under its final name, durable in all parts. What was begun is removed on an error.

@@ -62,13 +62,20 @@ bool Spares::prepare_one() {
         const std::lock_guard lock(mutex_);
         if (ready_.size() >= options_.spare_count) return false;
     }
-    const SegmentPlan plan{.uuid = options_.uuid,
-                           .segment_number = next_segment_number_,
-                           .capacity = options_.capacity,
-                           .block_size = options_.block_size,
-                           .incarnation = options_.incarnation,
-                           .epoch = environment_.random(),
-                           .wall_time = environment_.clocks().wall_time};
+    double seen = -1;
+    SegmentPlan plan{.uuid = options_.uuid,
+                     .segment_number = next_segment_number_,
+                     .capacity = options_.capacity,
+                     .block_size = options_.block_size,
+                     .incarnation = options_.incarnation,
+                     .epoch = environment_.random(),
+                     .wall_time = environment_.clocks().wall_time,
+                     .pace = {}};
+    if (options_.fill) {
+        plan.pace = [this, &seen](std::uint64_t done) {
+            keep_pace(static_cast<double>(done) / static_cast<double>(options_.capacity), seen);
+        };
+    }
     auto header = prepare_segment(files_, plan);
     std::optional<Error> error;
     Files::Handle file = -1;
@@ -88,6 +95,20 @@ bool Spares::prepare_one() {
     ready_.push_back({*header, file});
     ready_count_.store(ready_.size(), std::memory_order_relaxed);  // relaxed: see take()
     return true;
+}
+
+// `done` of this spare; `seen`: of the segment in use, when it was looked at last.
+void Spares::keep_pace(double done, double& seen) {
+    constexpr auto kRest = std::chrono::milliseconds(10);
+    std::unique_lock lock(mutex_);
+    while (!ending_) {
+        const double fill = options_.fill();
+        const double wanted = 2 * fill - 0.8;  // begun at two fifths, done at nine tenths
+        if (done <= wanted) return;
+        if (fill == seen) return;  // the writer rests
+        seen = fill;
+        changed_.wait_for(lock, kRest, [this] { return ending_; });
+    }
 }
 
 void Spares::run() {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Segments prepared ahead, by a thread of their own: the writer finds the next one ready and never waits for
 // the file system (a roll needs neither a rename nor a directory sync).
+//
+// Zeros and messages share the disk, and a flush waits for both. While the writer writes, a spare is begun when
+// two fifths of the segment in use are written and done at nine tenths; while it rests, spares are made at once.
 #pragma once
 
 #include <atomic>
@@ -45,6 +48,8 @@ struct SparesOptions {
     std::uint32_t spare_count = 2;
     std::int64_t retry_ns = 250'000'000;  // after an error: a full disk, mostly
     std::function<void()> on_start;
+    // How much of the segment in use is written, from 0 to 1; empty: a spare is made as fast as it can be.
+    std::function<double()> fill;
 };
 
 class Spares final : public SpareSource {
@@ -65,6 +70,7 @@ class Spares final : public SpareSource {
 
  private:
     void run();
+    void keep_pace(double done, double& seen);
 
     Files& files_;
     Environment& environment_;

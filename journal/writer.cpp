@@ -237,6 +237,9 @@ void Writer::submit_batch(std::uint32_t slot, BatchType type, std::uint32_t size
     if (in_flight_.size() == 1) oldest_submit_ns_.store(submit_ns, std::memory_order_relaxed);
     const std::uint64_t offset = offset_;
     offset_ += size;
+    // Relaxed: a figure.
+    segment_fill_.store(static_cast<double>(offset_) / static_cast<double>(segment_.capacity),
+                        std::memory_order_relaxed);
     ++batch_sequence_;
     record_sequence_ += record_count;
     queue_.write(slot, file_, offset, bytes, true);

@@ -98,6 +98,7 @@ class Writer {
     std::uint64_t batch_count() const { return batch_count_.load(std::memory_order_relaxed); }
     std::uint64_t byte_count() const { return byte_count_.load(std::memory_order_relaxed); }
     std::uint64_t segment_count() const { return segment_count_.load(std::memory_order_relaxed); }
+    double segment_fill() const { return segment_fill_.load(std::memory_order_relaxed); }
     std::uint64_t segment_number() const { return segment_number_.load(std::memory_order_relaxed); }
     // When the oldest write under way was submitted; 0: none is.
     std::int64_t oldest_submit_ns() const { return oldest_submit_ns_.load(std::memory_order_relaxed); }
@@ -205,6 +206,7 @@ class Writer {
     std::atomic<std::uint64_t> batch_count_{0};
     std::atomic<std::uint64_t> byte_count_{0};
     std::atomic<std::uint64_t> segment_count_{0};
+    std::atomic<double> segment_fill_{0};
     std::atomic<std::uint64_t> segment_number_{0};
     std::atomic<std::int64_t> oldest_submit_ns_{0};
 };

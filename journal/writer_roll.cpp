@@ -97,6 +97,7 @@ void Writer::activated() {
     next_file_ = -1;
     segment_ = next_segment_;
     offset_ = header_blocks_size(segment_.block_size);
+    segment_fill_.store(0, std::memory_order_relaxed);  // relaxed: a figure
     durable_place_ = Place::make(segment_.segment_number, offset_);
     directory_.clear();
     roll_ = Roll::none;

@@ -109,7 +109,7 @@ ReadStatus ClientSession::take(DeliveryEntry& entry) {
     // Rule 17: the cursor is stored before the entry is handed over.
     deliveries_.publish_taken(page().delivery_taken);
     // A dispatcher that found the ring full may sleep: it learns of new room at every half.
-    if (deliveries_.index() % (geometry().delivery_count / 2) == 0) ring();
+    if ((deliveries_.index() & (geometry().delivery_count / 2 - 1)) == 0) ring();
     return ReadStatus::ready;
 }
 
@@ -118,7 +118,7 @@ ReadStatus ClientSession::take(AnswerEntry& entry) {
     if (status != ReadStatus::ready) return status;
     answers_.take();
     answers_.publish_taken(page().answer_taken);
-    if (answers_.index() % (geometry().answer_count / 2) == 0) ring();
+    if ((answers_.index() & (geometry().answer_count / 2 - 1)) == 0) ring();
     return ReadStatus::ready;
 }
 

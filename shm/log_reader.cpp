@@ -10,7 +10,7 @@ LogReader::LogReader(const LogGeometry& geometry, const Regions& regions, std::u
     : message_size_max_(geometry.message_size_max), pins_(pins) {
     auto view = [](const AreaGeometry& area, const std::byte* region, bool spans_slots) {
         return AreaView{area, reinterpret_cast<const std::uint64_t*>(region), region + area.table_size(),
-                        spans_slots};
+                        area.slot_shift(), spans_slots};
     };
     areas_ = {view(geometry.small, regions.small, false), view(geometry.large, regions.large, true),
               view(geometry.reread, regions.reread, true)};
@@ -22,14 +22,13 @@ bool LogReader::is_possible(LogPosition position, std::uint32_t size) const {
     const AreaView& view = area(position.area());
     const std::uint64_t unit = view.spans_slots ? view.geometry.data_size() : view.geometry.slot_size;
     if (kLogHeaderSize + std::uint64_t{size} > space_to_end(position.byte_position(), unit)) return false;
-    return (position.byte_position() + kLogHeaderSize + size) / view.geometry.slot_size <
-           (std::uint64_t{1} << 48);
+    return (position.byte_position() + kLogHeaderSize + size) >> view.slot_shift < (std::uint64_t{1} << 48);
 }
 
 PinnedSlots LogReader::slots_of(LogPosition position, std::uint32_t size) const {
-    const std::uint64_t slot_size = area(position.area()).geometry.slot_size;
-    const std::uint64_t first = position.byte_position() / slot_size;
-    const std::uint64_t last = (position.byte_position() + kLogHeaderSize + size - 1) / slot_size;
+    const unsigned shift = area(position.area()).slot_shift;
+    const std::uint64_t first = position.byte_position() >> shift;
+    const std::uint64_t last = (position.byte_position() + kLogHeaderSize + size - 1) >> shift;
     return {position.area(), first, last - first + 1};
 }
 

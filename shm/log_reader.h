@@ -89,6 +89,7 @@ class LogReader {
         AreaGeometry geometry;
         const std::uint64_t* generations = nullptr;
         const std::byte* data = nullptr;
+        unsigned slot_shift = 0;
         bool spans_slots = true;
     };
 

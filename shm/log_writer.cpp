@@ -15,6 +15,7 @@ AreaWriter::AreaWriter(Area area, const AreaGeometry& geometry, std::byte* regio
       spans_slots_(spans_slots),
       geometry_(geometry),
       slot_size_(geometry.slot_size),
+      slot_shift_(geometry.slot_shift()),
       data_size_(geometry.data_size()),
       generations_(reinterpret_cast<std::uint64_t*>(region)),
       data_(region + geometry.table_size()),
@@ -23,39 +24,6 @@ AreaWriter::AreaWriter(Area area, const AreaGeometry& geometry, std::byte* regio
       session_max_(std::max(span_max_, geometry.slot_count / 8)),
       slots_(geometry.slot_count) {
     for (std::uint64_t i = 0; i < geometry.slot_count; ++i) slots_[i].number = UINT64_MAX;  // never used
-}
-
-LogPlace AreaWriter::put(const LogHeader& header, std::uint64_t length) {
-    const std::uint64_t first = tail_ / slot_size_;
-    const std::uint64_t last = (tail_ + length - 1) / slot_size_;
-    for (std::uint64_t number = first; number <= last; ++number) {
-        ++slots_[offset_of(number, geometry_.slot_count)].open_count;
-    }
-    std::byte* frame = data_ + offset_of(tail_, data_size_);
-    copy_shared(frame, reinterpret_cast<const std::byte*>(&header), sizeof(header));
-    const LogPosition position = LogPosition::make(area_, tail_);
-    tail_ += length;
-    return {position, frame + kLogHeaderSize};
-}
-
-void AreaWriter::settle(LogPosition position, std::uint32_t size, RecordIndex record) {
-    const std::uint64_t first = position.byte_position() / slot_size_;
-    const std::uint64_t last = (position.byte_position() + kLogHeaderSize + size - 1) / slot_size_;
-    for (std::uint64_t number = first; number <= last; ++number) {
-        Slot& slot = slots_[offset_of(number, geometry_.slot_count)];
-        PINNACE_CHECK(slot.number == number && slot.open_count > 0);
-        --slot.open_count;
-        slot.newest_record = std::max(slot.newest_record, record);
-    }
-}
-
-bool AreaWriter::is_current(LogPosition position, std::uint32_t size) const {
-    const std::uint64_t first = position.byte_position() / slot_size_;
-    const std::uint64_t last = (position.byte_position() + kLogHeaderSize + size - 1) / slot_size_;
-    for (std::uint64_t number = first; number <= last; ++number) {
-        if (slots_[offset_of(number, geometry_.slot_count)].number != number) return false;
-    }
-    return true;
 }
 
 // Makes room for a body at tail_, which may move on: to the next slot or lap where the rest of this one is
@@ -72,7 +40,7 @@ bool AreaWriter::acquire_for(std::uint64_t length) {
         while (acquired < start + length && !is_pinned) {
             // After a whole lap of looking, pins are ignored: one that scatters them must not stop the
             // engine.
-            switch (acquire(acquired / slot_size_, acquired < lap_end)) {
+            switch (acquire(acquired >> slot_shift_, acquired < lap_end)) {
                 case Acquired::yes:
                     acquired += slot_size_;
                     break;

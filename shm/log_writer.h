@@ -27,10 +27,12 @@
 #include <optional>
 #include <vector>
 
+#include "core/check.h"
 #include "core/types.h"
 #include "shm/layout.h"
 #include "shm/pins.h"
 #include "shm/ring_math.h"
+#include "shm/words.h"
 
 namespace pinnace::shm {
 
@@ -63,7 +65,13 @@ class AreaWriter {
     }
 
     // What was placed is complete (or given up: record 0) and may be overwritten once `record` is durable.
-    void settle(LogPosition position, std::uint32_t size, RecordIndex record);
+    void settle(LogPosition position, std::uint32_t size, RecordIndex record) {
+        for_each_slot(position, size, [&](Slot& slot, std::uint64_t number) {
+            PINNACE_CHECK(slot.number == number && slot.open_count > 0);
+            --slot.open_count;
+            if (slot.newest_record < record) slot.newest_record = record;
+        });
+    }
     // All records up to this one are durable.
     void set_durable(RecordIndex record) { durable_ = record; }
 
@@ -73,7 +81,13 @@ class AreaWriter {
         return data_ + offset_of(position.byte_position(), data_size_) + kLogHeaderSize;
     }
     // Whether what was placed there is still there. Dispatcher only.
-    bool is_current(LogPosition position, std::uint32_t size) const;
+    bool is_current(LogPosition position, std::uint32_t size) const {
+        bool current = true;
+        for_each_slot(position, size, [&](const Slot& slot, std::uint64_t number) {
+            current = current && slot.number == number;
+        });
+        return current;
+    }
 
     struct Counters {
         std::uint64_t slots_reused = 0;
@@ -91,15 +105,35 @@ class AreaWriter {
     };
     enum class Acquired : std::uint8_t { yes, not_durable, pinned };
 
+    // The slots over which a body lies, with the numbers that they have while it does.
+    template <class Visit>
+    void for_each_slot(LogPosition position, std::uint32_t size, Visit&& visit) {
+        const std::uint64_t first = position.byte_position() >> slot_shift_;
+        const std::uint64_t last = (position.byte_position() + kLogHeaderSize + size - 1) >> slot_shift_;
+        for (std::uint64_t number = first; number <= last; ++number)
+            visit(slots_[offset_of(number, geometry_.slot_count)], number);
+    }
+    template <class Visit>
+    void for_each_slot(LogPosition position, std::uint32_t size, Visit&& visit) const {
+        const_cast<AreaWriter*>(this)->for_each_slot(position, size, visit);
+    }
     bool acquire_for(std::uint64_t length);
     Acquired acquire(std::uint64_t number, bool heeds_pins);
     bool is_pinned(std::uint64_t number) const;
-    LogPlace put(const LogHeader& header, std::uint64_t length);
+    LogPlace put(const LogHeader& header, std::uint64_t length) {
+        const LogPosition position = LogPosition::make(area_, tail_);
+        for_each_slot(position, header.size, [](Slot& slot, std::uint64_t) { ++slot.open_count; });
+        std::byte* frame = data_ + offset_of(tail_, data_size_);
+        copy_shared(frame, reinterpret_cast<const std::byte*>(&header), sizeof(header));
+        tail_ += length;
+        return {position, frame + kLogHeaderSize};
+    }
 
     Area area_;
     bool spans_slots_;
     AreaGeometry geometry_;
     std::uint64_t slot_size_;
+    unsigned slot_shift_;
     std::uint64_t data_size_;
     std::uint64_t* generations_;
     std::byte* data_;

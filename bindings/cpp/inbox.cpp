@@ -144,22 +144,32 @@ std::expected<void, Error> Inbox::accept(Subscription& subscription, const shm::
         status = subscription.fill(log, entry);
         if (status == shm::BodyStatus::gone) return ask_again(subscription, entry, {});
     } else {
-        const auto topic = session_.topic_name(entry.topic);
-        if (!topic) return std::unexpected(topic.error());
-        std::string_view queue;  // of a plain topic's message: none (T4)
-        if (entry.queue != kNone) {
-            const auto named = session_.queue_name(entry.queue);
-            if (!named) return std::unexpected(named.error());
-            queue = *named;
+        if (entry.topic != named_topic_ || entry.queue != named_queue_) {
+            if (const auto named = name(entry); !named) return named;
         }
-        const Subscription::Names names{*topic, queue};
         const bool at_once = is_wanted && !subscription.has_pending();
-        status = at_once ? subscription.hand(log, entry, names) : subscription.keep(log, entry, names);
-        if (status == shm::BodyStatus::gone) return ask_again(subscription, entry, names);
+        status = at_once ? subscription.hand(log, entry, names_) : subscription.keep(log, entry, names_);
+        if (status == shm::BodyStatus::gone) return ask_again(subscription, entry, names_);
     }
     if (status != shm::BodyStatus::violation) return {};
     session_.fail(ErrorCode::broken, "the engine named a body outside of its log");
     return std::unexpected(session_.why_unusable());
+}
+
+// Makes `names_` the names of this delivery's ids.
+std::expected<void, Error> Inbox::name(const shm::DeliveryEntry& entry) {
+    const auto topic = session_.topic_name(entry.topic);
+    if (!topic) return std::unexpected(topic.error());
+    std::string_view queue;  // of a plain topic's message: none (T4)
+    if (entry.queue != kNone) {
+        const auto found = session_.queue_name(entry.queue);
+        if (!found) return std::unexpected(found.error());
+        queue = *found;
+    }
+    names_ = {*topic, queue};
+    named_topic_ = entry.topic;
+    named_queue_ = entry.queue;
+    return {};
 }
 
 std::expected<void, Error> Inbox::ask_again(Subscription& subscription, const shm::DeliveryEntry& entry,

@@ -115,6 +115,7 @@ class Inbox {
     std::expected<void, Error> fill(Subscription& subscription, std::size_t max);
     std::expected<void, Error> accept(Subscription& subscription, const shm::DeliveryEntry& entry,
                                       bool is_wanted);
+    std::expected<void, Error> name(const shm::DeliveryEntry& entry);
     std::expected<void, Error> ask_again(Subscription& subscription, const shm::DeliveryEntry& entry,
                                          const Subscription::Names& names);
     std::expected<void, Error> look_after(Subscription& subscription);
@@ -133,6 +134,10 @@ class Inbox {
     static constexpr std::size_t kAnswersKept = 65'536;
 
     Session& session_;
+    // Of the last delivery; names live as long as the session.
+    Subscription::Names names_;
+    std::uint64_t named_topic_ = UINT64_MAX;  // no id
+    std::uint64_t named_queue_ = UINT64_MAX;
     std::vector<std::shared_ptr<Subscription>> subscriptions_;
     std::uint64_t base_ = 0;     // may be "negative": sums are modulo 2^64
     std::uint64_t durable_ = 0;  // number

@@ -127,7 +127,9 @@ std::expected<Receipt, Error> Outbox::publish(std::string_view topic, std::span<
     const auto to = target(topic);
     if (!to) return std::unexpected(to.error());
     std::byte room[kOptionBytesMax];
-    const std::size_t size = encode_options(to_core(options, to->queue), room);
+    const bool plain = !options.group && !options.dedup && !options.delay && !options.expiration &&
+                       !options.answer && to->queue == kNone;
+    const std::size_t size = plain ? 0 : encode_options(to_core(options, to->queue), room);
     const std::uint64_t number = first_number(options);
     const shm::PublishItem item{fields(*to, number, {room, size}), body};
     return send({&item, 1}, number, timeout);

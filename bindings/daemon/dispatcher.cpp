@@ -8,6 +8,8 @@ namespace {
 
 // How long the dispatcher sleeps at most while it waits for the journal, which rings no bell.
 constexpr std::int64_t kJournalPollNs = 50'000;
+// Between two idle turns, which look at clock, journal and commands, the rings are looked at this often.
+constexpr int kLooksPerTurn = 16;
 
 }  // namespace
 
@@ -32,6 +34,8 @@ void Dispatcher::run() {
             waiter.reset();
         } else {
             ++idle_turns_;
+            for (int look = 0; look < kLooksPerTurn && !pump_.has_input(); ++look) {
+            }
             // While a command waits its turn must come again.
             if (waiter.idle() && !commands_.waiting()) sleep();
         }

@@ -177,10 +177,11 @@ std::expected<void, std::string> Engine::Parts::recover() {
     }
     constexpr std::uint64_t kMiB = 1u << 20;
     j.segment_size = options.segment_size;
+    j.first_segment_size = options.first_segment_size;
     if (body_size_max(options) > options.message_size_max)
         j.segment_size = std::max(j.segment_size, (4 * body_size_max(options) / kMiB + 2) * kMiB);
     j.message_size_max = static_cast<std::uint32_t>(body_size_max(options));
-    j.feed_byte_count = std::bit_floor(std::min<std::uint64_t>(16u << 20, options.segment_size / 4));
+    j.feed_byte_count = std::bit_floor(std::min<std::uint64_t>(32u << 20, options.segment_size / 4));
     j.io = options.io_uring ? journal::IoChoice::automatic : journal::IoChoice::pwritev2;
     j.on_writer_start = [this] {
         prctl(PR_SET_NAME, "pinnace-journal");

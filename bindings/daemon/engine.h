@@ -37,10 +37,11 @@ struct EngineOptions {
     WaitMode wait = WaitMode::automatic;
     bool pin = true;  // false: pin nothing that was not named
 
-    std::uint32_t message_size_max = 16u << 20;  // of one publish, batches included
-    std::uint64_t segment_size = 256u << 20;     // of the journal; at least four messages
-    std::uint32_t ring_entry_count = 65'536;     // deliveries untaken by one session (D4)
-    std::uint64_t log_small_size = 64u << 20;    // of the delivery log's areas, powers of two
+    std::uint32_t message_size_max = 16u << 20;    // of one publish, batches included
+    std::uint64_t segment_size = 256u << 20;       // of the journal; at least four messages
+    std::uint64_t first_segment_size = 64u << 20;  // written out at the start, if there is none ready
+    std::uint32_t ring_entry_count = 65'536;       // deliveries untaken by one session (D4)
+    std::uint64_t log_small_size = 64u << 20;      // of the delivery log's areas, powers of two
     std::uint64_t log_large_size = 128u << 20;
     std::uint64_t log_reread_size = 64u << 20;
     std::uint32_t session_count_max_per_user = 1024;

@@ -38,7 +38,7 @@ class JournalIoTest : public ::testing::TestWithParam<Backend> {
         const auto created = files->create("file");
         ASSERT_TRUE(created.has_value());
         file = *created;
-        ASSERT_TRUE(files->fill_with_zeros(file, 4u << 20).has_value());
+        ASSERT_TRUE(files->fill_with_zeros(file, 4u << 20, {}).has_value());
     }
     void TearDown() override {
         io.reset();

@@ -122,7 +122,7 @@ std::expected<void, int> SimDisk::write(Handle file, std::uint64_t offset, std::
     return {};
 }
 
-std::expected<void, int> SimDisk::fill_with_zeros(Handle file, std::uint64_t size) {
+std::expected<void, int> SimDisk::fill_with_zeros(Handle file, std::uint64_t size, const Pace&) {
     SimOp op;
     op.kind = SimOp::Kind::size;
     op.file = file;

@@ -29,7 +29,9 @@ class MemoryFiles final : public Files {
     std::expected<void, int> write(Handle, std::uint64_t, std::span<const std::byte>) override {
         return std::unexpected(1);
     }
-    std::expected<void, int> fill_with_zeros(Handle, std::uint64_t) override { return std::unexpected(1); }
+    std::expected<void, int> fill_with_zeros(Handle, std::uint64_t, const Pace&) override {
+        return std::unexpected(1);
+    }
     std::expected<void, int> sync(Handle) override { return {}; }
     std::expected<void, int> rename(const std::string&, const std::string&) override {
         return std::unexpected(1);

@@ -18,7 +18,8 @@ SegmentPlan plan(std::uint64_t number) {
             .block_size = kBlockSizeMin,
             .incarnation = 4,
             .epoch = 77,
-            .wall_time = 5};
+            .wall_time = 5,
+            .pace = {}};
 }
 
 TEST(SegmentName, IsSixteenHexDigitsAndIsParsedBack) {
