@@ -273,7 +273,8 @@ class Core {
         Slice all;
         return redrive(from, to, all);
     }
-    // What the newest message of all has, and of those that have state in this queue (TD1); for Slice::until: what
+    // What the newest message of all has, and of those that have state in this queue (TD1); for
+    // Slice::until: what
     // comes later has a greater one. A purge is of what lies beyond the depth too, so it goes by the first.
     Position last_position() const;
     Position last_position(QueueId queue) const;

@@ -42,8 +42,8 @@ class Files {
     virtual std::expected<void, int> write(Handle file, std::uint64_t offset,
                                            std::span<const std::byte> from) = 0;
     // Gives a new file its size, with room on the disk for each byte, all written as zeros.
-    // `pace`, if given, is called before each piece with how many bytes are done, and may wait: a disk that is
-    // busy with zeros writes nothing else.
+    // `pace`, if given, is called before each piece with how many bytes are done, and may wait: a disk that
+    // is busy with zeros writes nothing else.
     using Pace = std::function<void(std::uint64_t)>;
     virtual std::expected<void, int> fill_with_zeros(Handle file, std::uint64_t size, const Pace& pace) = 0;
     virtual std::expected<void, int> sync(Handle file) = 0;

@@ -2,8 +2,10 @@
 // Segments prepared ahead, by a thread of their own: the writer finds the next one ready and never waits for
 // the file system (a roll needs neither a rename nor a directory sync).
 //
-// Zeros and messages share the disk, and a flush waits for both. While the writer writes, a spare is begun when
-// two fifths of the segment in use are written and done at nine tenths; while it rests, spares are made at once.
+// Zeros and messages share the disk, and a flush waits for both. While the writer writes, a spare is begun
+// when
+// two fifths of the segment in use are written and done at nine tenths; while it rests, spares are made at
+// once.
 #pragma once
 
 #include <atomic>

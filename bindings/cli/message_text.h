@@ -21,7 +21,8 @@ std::string time_text(std::int64_t ns);
 // topic, queue, bookmark, count, published, lease_end, and body, or body_base64 where it is not text. No
 // newline.
 std::string json_line(const Message& message);
-// The same of a query's message: topic, queue, bookmark, published, and body; null where it could not be read.
+// The same of a query's message: topic, queue, bookmark, published, and body; null where it could not be
+// read.
 std::string json_line(const FoundMessage& message, std::string_view queue);
 
 }  // namespace pinnace::cli

@@ -61,9 +61,10 @@ class Connection {
     // Ends orderly, after everything published and acknowledged is durable, or the time is over.
     std::expected<void, Error> close(Timeout timeout = kForever);
 
-    // Ends as if this process had been killed at this instant: nothing more is said or waited for, and what was
-    // not taken counts as such. The engine notices when all that was made from the connection is destroyed. For
-    // tests and scenarios.
+    // Ends as if this process had been killed at this instant: nothing more is said or waited for, and what
+    // was
+    // not taken counts as such. The engine notices when all that was made from the connection is destroyed.
+    // For tests and scenarios.
     void abandon();
 
     // The engine's status as one JSON object.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // QueueClient: a queue as a whole: what waits in it, verbs by bookmark or by filter, purge and redrive.
 //
-// Verbs here wait until they are durable, and answer each bookmark; Subscriber's are the quick ones. Each comes
-// after everything that this connection wrote before it (L13).
+// Verbs here wait until they are durable, and answer each bookmark; Subscriber's are the quick ones. Each
+// comes after everything that this connection wrote before it (L13).
 //
 // Threads and ownership: as Connection says.
 #pragma once
@@ -39,7 +39,8 @@ class QueueClient {
     // `unknown_topic` if there is no queue of this name.
     static std::expected<QueueClient, Error> open(const Connection& connection, std::string_view queue);
 
-    // What is available, in delivery order (V1): not leased, due; of what matches `where`, if it is not empty,
+    // What is available, in delivery order (V1): not leased, due; of what matches `where`, if it is not
+    // empty,
     // up to `count_max`. Leases nothing. The function may end it by saying false, and must not call back into
     // the connection. If the engine goes away in the middle, the error is `disconnected`.
     std::expected<void, Error> query(std::string_view where, std::uint64_t count_max,

@@ -126,7 +126,8 @@ class Session {
     }
     // Ends without a word.
     void abandon();
-    // Until the engine has read what was written to the rings: a request made after it comes after them (L13).
+    // Until the engine has read what was written to the rings: a request made after it comes after them
+    // (L13).
     std::expected<void, Error> let_read(const Deadline& deadline);
 
  private:

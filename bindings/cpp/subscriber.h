@@ -55,8 +55,8 @@ class Subscriber {
     // `target`: a queue's name, or a pattern over queues' names (D8).
     static std::expected<Subscriber, Error> open(const Connection& connection, std::string_view target,
                                                  const SubscribeOptions& options = {});
-    // One that is no subscription of the queue and gets nothing but by receive() (PL1). One for each queue and
-    // filter of a connection; the engine hears of it at the first pull.
+    // One that is no subscription of the queue and gets nothing but by receive() (PL1). One for each queue
+    // and filter of a connection; the engine hears of it at the first pull.
     static std::expected<Subscriber, Error> open_for_pulls(const Connection& connection,
                                                            std::string_view queue,
                                                            std::string_view filter = {});

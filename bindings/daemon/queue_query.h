@@ -3,7 +3,8 @@
 // worked on in slices, so that a long list or a large body holds up nobody (rule 18).
 //
 // The list is that of the moment when the question came; of a message that has left since, the body is shown
-// all the same. Finding what is available walks the queue once, in one go: the core offers no slices for that.
+// all the same. Finding what is available walks the queue once, in one go: the core offers no slices for
+// that.
 //
 // Thread: the dispatcher.
 #pragma once
@@ -28,8 +29,8 @@ class QueueQuery {
                                                                          std::string_view where,
                                                                          std::uint64_t count_max);
 
-    // Works for a slice. True: a part is ready, or the end is reached; or the client has waited long enough, and
-    // gets a part with little or nothing in it.
+    // Works for a slice. True: a part is ready, or the end is reached; or the client has waited long
+    // enough, and gets a part with little or nothing in it.
     bool work(Dispatcher& dispatcher);
     // After work() said true: the part, at most protocol::kPartSizeMax bytes, and whether more is to come.
     struct Part {

@@ -98,8 +98,8 @@ Answerer pull(const RequestContext& context, WireReader& in, std::vector<std::by
 
 // --- What changes many messages
 
-// Runs `apply` slice by slice over what is there when the request comes, a slice a turn, and answers the sum of
-// their counts when all of it is durable (rule 18).
+// Runs `apply` slice by slice over what is there when the request comes, a slice a turn, and answers the
+// sum of their counts when all of it is durable (rule 18).
 class Change {
  public:
     using Apply =

@@ -6,8 +6,8 @@
 // nothing else.
 //
 //   kind             request                                         answer after `ok`
-//   resolve          text name                                       u32 topic, u32 queue (kNone: publishes need
-//                                                                    not say that they came by its name)
+//   resolve          text name                                       u32 topic, u32 queue (kNone: publishes
+//   need not say that they came by its name)
 //   open_publisher   text name                                       u32 publisher, u64 highest number seen
 //   subscribe        text target, u64 max_backlog, text filter       u32 subscription, u64 limit
 //   replace          u32 subscription, u8 given (bits 1 target,      u32 subscription, u64 limit
@@ -28,7 +28,8 @@
 //   purge            text queue                                      u64 count
 //   redrive          text from, text to                              u64 count
 //
-// The last three are answered when their effects are durable. A part of a list is an u8 (1: there is more, ask
+// The last three are answered when their effects are durable. A part of a list is an u8 (1: there is more,
+// ask
 // for it) and bytes; the bytes of all parts together are the messages: u64 position, u32 topic, i64 publish
 // time, u8 (1: the body could be read), text body each. A new query ends the one before.
 #pragma once

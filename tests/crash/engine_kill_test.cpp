@@ -7,8 +7,8 @@
 // on only while the consumer keeps up, so that each life is about what is under way and not about a backlog.
 // Rounds: PINNACE_KILL_ROUNDS, 10 by default.
 //
-// The engine waits only a moment for its former clients (--rejoin-grace): the publisher's process lives on and
-// its old session never comes back, so that each restart would wait for all of it.
+// The engine waits only a moment for its former clients (--rejoin-grace): the publisher's process lives on
+// and its old session never comes back, so that each restart would wait for all of it.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -5,7 +5,8 @@
 usage: check.py [--live] PINNACE FOLDER LIST...
 
 A LIST has a line for each such file: its path from the list's folder, then why. It is checked both ways: a
-scenario on a list that holds is an error too, so that the lists can only shrink. With --live a real engine runs
+scenario on a list that holds is an error too, so that the lists can only shrink. With --live a real engine
+runs
 them.
 """
 import os

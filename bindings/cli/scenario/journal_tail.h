@@ -3,8 +3,8 @@
 // queue for a reason (X5), and what was moved (A2). A scenario learns of these as nobody else would: from the
 // disk.
 //
-// 1. Nothing is locked or changed. Call it when the engine has settled: what it has not written yet is not seen.
-// 2. It goes on over the engine's lives; each begins a segment that names the end of the one before.
+// 1. Nothing is locked or changed. Call it when the engine has settled: what it has not written yet is not
+// seen. 2. It goes on over the engine's lives; each begins a segment that names the end of the one before.
 #pragma once
 
 #include <map>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LiveClient: one client of a scenario: a connection over shared memory with its subscriptions, in this process.
+// LiveClient: one client of a scenario: a connection over shared memory with its subscriptions, in this
+// process.
 #pragma once
 
 #include <map>

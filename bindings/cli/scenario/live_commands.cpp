@@ -80,8 +80,8 @@ Outcome<std::vector<Published>> LiveWorld::publish(const Publish& command) {
 
 // --- Verbs
 
-// By the delivery that the subscription had; else the bare message, in the queue that the subscription is to or,
-// if that is a pattern, in the one that delivered it to somebody.
+// By the delivery that the subscription had; else the bare message, in the queue that the subscription is
+// to or, if that is a pattern, in the one that delivered it to somebody.
 Outcome<Lease> LiveWorld::lease_of(const Verbs& command, const VerbTarget& target) {
     if (target.tag) {
         const DeliveryTag& tag = *target.tag;

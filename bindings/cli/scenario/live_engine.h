@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LiveEngine: one life of a real engine in a process of its own, whose clock the scenario sets. Made by fork()
+// LiveEngine: one life of a real engine in a process of its own, whose clock the scenario sets. Made by
+// fork()
 // of a process with one thread, so that the definitions need no way to get there; it ends with its maker.
 #pragma once
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// LiveWorld: a real engine in a process of its own, its journal in a temporary folder, and clients that reach it
-// through shared memory.
+// LiveWorld: a real engine in a process of its own, its journal in a temporary folder, and clients that
+// reach it through shared memory.
 //
-// 1. After each command the engine says that it has settled, and every client has taken what it takes at once;
-//    both again until nothing comes. Nothing sleeps or guesses.
+// 1. After each command the engine says that it has settled, and every client has taken what it takes at
+// once; both again until nothing comes. Nothing sleeps or guesses.
 // 2. What only the engine knows (what has left for a reason, what a dead letter came of) is read from its
 //    journal's files.
 // 3. A killed client is one whose connection ends without a word, its cursors as they are.

@@ -142,7 +142,8 @@ class ClientCommands(unittest.TestCase):
         self.failed(2, "receive", "Work", "--max", "0")
 
     def test_a_pull_waits_for_the_first_message(self):
-        pull = subprocess.Popen([PINNACE, "receive", "Work", "--wait", "60s"], stdout=subprocess.PIPE, text=True,
+        pull = subprocess.Popen([PINNACE, "receive", "Work", "--wait", "60s"], stdout=subprocess.PIPE,
+                                text=True,
                                 env=self.environment)
         self.publish("Work", "late")
         out, _ = pull.communicate(timeout=TIMEOUT_S)
