@@ -17,6 +17,9 @@ if [ -z "${PINNACE_SEED:-}" ]; then
 fi
 export PINNACE_SEED
 
+# Clones in different places share the compiler's cache.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=true
+
 die() {
     echo "$(basename "$0"): $*" >&2
     exit 1
