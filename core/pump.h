@@ -79,7 +79,10 @@ class Pump final : private Effects {
     // --- One turn at engine time `now`. True: there was something to do.
     bool turn(Time now);
     // Nothing is waiting in the pump itself for journal or disk.
-    bool quiet() const { return waiting_marks_ == 0 && pending_.empty() && ending_ == 0 && !blocked_; }
+    bool quiet() const {
+        return told_durable_ >= log_.appended() && waiting_marks_ == 0 && pending_.empty() && ending_ == 0 &&
+               !blocked_;
+    }
     bool blocked() const { return blocked_; }
     bool has_input() const;
 
