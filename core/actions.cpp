@@ -221,19 +221,7 @@ void Machine::plan_by_action(const ActionPublish& to, std::string_view group, co
         if (queue.evaluates && !was_read) read_body(queue.type, to.topic, data, size);
         was_read = was_read || queue.evaluates;
         if (route.queue != to.queue && queue.filter && !evaluator.matches(*queue.filter)) continue;
-        PlanItem& item = plan.emplace_back();
-        item.queue = route.queue;
-        item.route = route.route;
-        item.match_class = queue.filter_count == 0 ? 0 : class_of_values(queue);
-        item.entry.queue = queue.journal_id;
-        if (queue.fifo) {
-            item.entry.group = group;
-            if (group.empty() && queue.group_key) item.entry.group = group_of_values(queue);
-            if (!is_id(item.entry.group)) item.entry.group = "_";
-        }
-        decide_times(queue, -1, -1, item.entry);
-        decide_by_values(queue, item.entry);
-        if (queue.at_most_once) give_ordinal(queue, false, item.entry);
+        plan_entry(route, group, false);
     }
 }
 

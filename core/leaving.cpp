@@ -107,13 +107,9 @@ void Machine::arm(MessageState& state, Handle handle) {
     if (deadline != kNever) wheel.insert(states, handle, deadline);
 }
 
-void Machine::leave(Queue& queue, Handle handle, std::uint8_t reasons, bool journal) {
+void Machine::leave(Queue& queue, Handle handle, std::uint8_t reasons) {
+    if (reasons == 0) return leave_processed(queue, handle);
     const MessageState& state = states[handle];
-    if (reasons == 0) {
-        if (journal && !recovering) record(RecordKind::remove, queue.journal_id, state.position, 0);
-        detach(queue, handle);
-        return forget(queue, handle);
-    }
     const bool acts = !queue.actions.empty() && !state.purged && !recovering;
     char buffer[kGroupSizeMax];
     std::string group;
@@ -122,7 +118,7 @@ void Machine::leave(Queue& queue, Handle handle, std::uint8_t reasons, bool jour
     const QueueId dead = find_queue(queue.config.dead_letter_queue);
     const bool moves = dead != kNone && !state.purged && !recovering;
     if (!moves || !move(queue, handle, *queues[dead], false, reasons)) {
-        if (journal && !recovering) record(RecordKind::remove, queue.journal_id, state.position, reasons);
+        if (!recovering) record(RecordKind::remove, queue.journal_id, state.position, reasons);
     }
     if (acts) publish_rendered(group);
     if (!recovering) effects.expired({queue.id, state.position, reasons, body_of(state)});
@@ -149,6 +145,27 @@ void Machine::record_counts(const Queue& queue, const MessageState& state, Recor
     index = record(RecordKind::counts, queue.journal_id, state.position, cancels << 32 | state.deliveries);
 }
 
+// The entry of a queue that the engine itself puts a message into; expressions see the body that was read.
+// False: it has no group, and that is not made up for (`needs_group`).
+bool Machine::plan_entry(const TopicRoute& route, std::string_view group, bool needs_group) {
+    Queue& queue = *queues[route.queue];
+    PlanItem& item = plan.emplace_back();
+    item.queue = route.queue;
+    item.route = route.route;
+    item.match_class = queue.filter_count == 0 ? 0 : class_of_values(queue);
+    item.entry.queue = queue.journal_id;
+    if (queue.fifo) {
+        item.entry.group = group;
+        if (group.empty() && queue.group_key) item.entry.group = group_of_values(queue);
+        if (!is_id(item.entry.group) && needs_group) return false;
+        if (!is_id(item.entry.group)) item.entry.group = "_";
+    }
+    decide_times(queue, -1, -1, item.entry);
+    decide_by_values(queue, item.entry);
+    if (queue.at_most_once) give_ordinal(queue, false, item.entry);
+    return true;
+}
+
 // The entries of a move; false: the one queue that it is for cannot take it (A4).
 bool Machine::plan_move(Queue& to, const MessageState& old, std::string_view group, bool redrive) {
     plan.clear();
@@ -161,20 +178,7 @@ bool Machine::plan_move(Queue& to, const MessageState& old, std::string_view gro
         was_read = was_read || queue.evaluates;
         // A2: the filter of the queue that it is for does not apply.
         if (route.queue != to.id && queue.filter && !evaluator.matches(*queue.filter)) continue;
-        PlanItem& item = plan.emplace_back();
-        item.queue = route.queue;
-        item.route = route.route;
-        item.match_class = queue.filter_count == 0 ? 0 : class_of_values(queue);
-        item.entry.queue = queue.journal_id;
-        if (queue.fifo) {
-            item.entry.group = group;
-            if (group.empty() && queue.group_key) item.entry.group = group_of_values(queue);
-            if (!is_id(item.entry.group) && redrive) return false;
-            if (!is_id(item.entry.group)) item.entry.group = "_";
-        }
-        decide_times(queue, -1, -1, item.entry);
-        decide_by_values(queue, item.entry);
-        if (queue.at_most_once) give_ordinal(queue, false, item.entry);
+        if (!plan_entry(route, group, redrive)) return false;
     }
     return true;
 }

@@ -290,11 +290,12 @@ struct Machine {
     void place(Queue& queue, Handle handle);
     void arm(MessageState& state, Handle handle);
     std::uint8_t spent(const Queue& queue, const MessageState& state) const;
-    // The one way out (X7). `journal`: a record says so.
-    void leave(Queue& queue, Handle handle, std::uint8_t reasons, bool journal = true);
+    // The one way out (X7).
+    void leave(Queue& queue, Handle handle, std::uint8_t reasons);
     void leave_processed(Queue& queue, Handle handle);
     void forget(Queue& queue, Handle handle);
     void forget_outstanding(Queue& queue, Handle handle);
+    bool plan_entry(const TopicRoute& route, std::string_view group, bool needs_group);
     bool plan_move(Queue& to, const MessageState& old, std::string_view group, bool redrive);
     bool move(Queue& from, Handle handle, Queue& to, bool redrive, std::uint8_t reasons);
     void record_counts(const Queue& queue, const MessageState& state);
