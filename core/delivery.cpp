@@ -156,7 +156,7 @@ void Machine::lease(Queue& queue, Handle handle, std::uint32_t slot, bool pulled
     if (!queue.fifo) take_available(queue, handle);
     if (state.timed) wheel.erase(states, handle);
     if (state.extra != kNone) extras[state.extra].due = 0;
-    grant(queue, handle, slot, body_of(state), pulled);
+    grant(queue, handle, state, slot, body_of(state), pulled);
 }
 
 // Whether a lease that is to be handed over must wait for its record, which is made here (X6, M1).

@@ -35,19 +35,19 @@ using BlockSlab = Slab<DirectoryBlock, 8>;
 
 class Directory {
  public:
-    [[gnu::always_inline]] void append(BlockSlab& blocks, StateSlab& states, std::uint32_t handle) {
-        if (tail_ == kNone || blocks[tail_].used == 64) add_block(blocks, states[handle].position);
+    [[gnu::always_inline]] void append(BlockSlab& blocks, MessageState& state, std::uint32_t handle) {
+        if (tail_ == kNone || blocks[tail_].used == 64) add_block(blocks, state.position);
         DirectoryBlock& block = blocks[tail_];
         const std::uint32_t slot = block.used++;
         block.handles[slot] = handle;
         block.live |= std::uint64_t{1} << slot;
         ++block.live_count;
-        states[handle].place = tail_ << 6 | slot;
+        state.place = tail_ << 6 | slot;
         ++count_;
     }
 
-    [[gnu::always_inline]] void erase(BlockSlab& blocks, StateSlab& states, std::uint32_t handle) {
-        const std::uint32_t place = states[handle].place;
+    [[gnu::always_inline]] void erase(BlockSlab& blocks, StateSlab& states, const MessageState& state) {
+        const std::uint32_t place = state.place;
         const std::uint32_t index = place >> 6;
         DirectoryBlock& block = blocks[index];
         block.live &= ~(std::uint64_t{1} << (place & 63));

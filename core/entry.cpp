@@ -36,7 +36,7 @@ Handle Machine::enter(Queue& queue, const QueueEntry& entry, const Incoming& inc
     if (entry.due != 0) extra_of(state).due = entry.due;
     state.lane = lane_for(queue, incoming.match_class, LaneKey{entry.priority, entry.has_priority ? 1u : 0u});
     ++lanes[state.lane].refs;
-    queue.directory.append(blocks, states, handle);
+    queue.directory.append(blocks, state, handle);
     state.barrier = entry.barrier ? 1 : 0;
     if (queue.fifo) join_group(queue, handle, entry.group);
     if (incoming.wait_for != 0 && !recovering) {

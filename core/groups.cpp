@@ -136,7 +136,7 @@ std::vector<Handle> Machine::revoke_later(Queue& queue, Handle returned) {
     std::vector<Handle> leaving;
     for (Handle at = states[returned].link_b; at != kNone; at = states[at].link_b) {
         if (!is_leased(states[at].stage())) continue;
-        unlease(queue, at);
+        unlease(queue, states[at]);
         states[at].set_stage(Stage::grouped);
         if (queue.filters_change) evaluate_again(queue, at);
         if (states[at].purged || (spent(queue, states[at]) & kTimeLimit) != 0) {

@@ -112,7 +112,7 @@ void Machine::settle_recovered_hand_over(Queue& queue, bool clean) {
         });
         for (const Handle handle : batch) {
             detach(queue, handle);
-            forget(queue, handle);
+            forget(queue, handle, states[handle]);
         }
         fill(queue);
     } while (!batch.empty());

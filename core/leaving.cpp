@@ -13,7 +13,7 @@ void Machine::detach(Queue& queue, Handle handle) {
         case Stage::handing:
         case Stage::leased:
         case Stage::outstanding:
-            unlease(queue, handle);
+            unlease(queue, states[handle]);
             return;
         case Stage::fresh:
         case Stage::returned:
@@ -42,7 +42,7 @@ std::uint8_t Machine::spent(const Queue& queue, const MessageState& state) const
 
 void Machine::give_back(Queue& queue, Handle handle, bool cancelled) {
     MessageState& state = states[handle];
-    unlease(queue, handle);
+    unlease(queue, states[handle]);
     state.untaken = 0;
     if (cancelled && queue.config.max_cancels != 0) ++extra_of(state).cancels;
     state.set_stage(Stage::entering);  // nowhere, for the moment
@@ -64,7 +64,7 @@ void Machine::give_back_untaken(Queue& queue, Handle handle) {
     }
     const std::uint32_t untaken = state.untaken + 1;
     const bool recorded = queue.at_most_once && queue.exact;
-    unlease(queue, handle);
+    unlease(queue, states[handle]);
     state.untaken = untaken & 0xf;
     if (state.deliveries > 0) state.deliveries = (state.deliveries - 1) & kDeliveriesMax;
     state.holder = kNone;
@@ -108,7 +108,7 @@ void Machine::arm(MessageState& state, Handle handle) {
 }
 
 void Machine::leave(Queue& queue, Handle handle, std::uint8_t reasons) {
-    if (reasons == 0) return leave_processed(queue, handle);
+    if (reasons == 0) return leave_processed(queue, handle, states[handle]);
     const MessageState& state = states[handle];
     const bool acts = !queue.actions.empty() && !state.purged && !recovering;
     char buffer[kGroupSizeMax];
@@ -124,14 +124,14 @@ void Machine::leave(Queue& queue, Handle handle, std::uint8_t reasons) {
     if (!recovering) effects.expired({queue.id, state.position, reasons, body_of(state)});
     // All of it is told by now, since others of its group may leave with it.
     detach(queue, handle);
-    forget(queue, handle);
+    forget(queue, handle, states[handle]);
     if (acts) effects.part_ends();
 }
 
 // At most once: nothing is recorded, since the hand-over was.
 void Machine::forget_outstanding(Queue& queue, Handle handle) {
-    unlease(queue, handle);
-    forget(queue, handle);
+    unlease(queue, states[handle]);
+    forget(queue, handle, states[handle]);
 }
 
 void Machine::record_counts(const Queue& queue, const MessageState& state) {
@@ -275,7 +275,7 @@ std::uint64_t Machine::redrive(QueueId from_id, QueueId to_id, Slice& slice) {
         if (is_leased(stage) || stage == Stage::outstanding) continue;
         if (!move(from, handle, *queues[to_id], true, 0)) continue;
         detach(from, handle);
-        forget(from, handle);
+        forget(from, handle, states[handle]);
         ++count;
     }
     settle();

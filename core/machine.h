@@ -250,16 +250,18 @@ struct Machine {
     void dispatch(Queue& queue);
     Handle next_available(Queue& queue, std::uint32_t& match_class);
     std::uint32_t pick(Queue& queue, const MatchClass& match, const MessageState& state);
-    std::uint32_t choose(const Queue& queue, const MatchClass& match) const {
+    [[gnu::always_inline]] std::uint32_t choose(const Queue& queue, const MatchClass& match) const {
         if (queue.in_turn || !match.slots.empty()) return choose_of_many(queue, match);
         return queue.everybody->best_slot();
     }
     std::uint32_t choose_of_many(const Queue& queue, const MatchClass& match) const;
     void lease(Queue& queue, Handle handle, std::uint32_t slot, bool pulled = false);
     // The same for a message that is in no list and has no timer.
-    void grant(Queue& queue, Handle handle, std::uint32_t slot, const BodyRef& body, bool pulled);
+    // The steps in steps.h are given the state beside its handle, so that it is looked up once.
+    void grant(Queue& queue, Handle handle, MessageState& state, std::uint32_t slot, const BodyRef& body,
+               bool pulled);
     bool waits_for_record(Queue& queue, Handle handle);
-    void hand(Queue& queue, Handle handle, const BodyRef& body);
+    void hand(Queue& queue, Handle handle, MessageState& state, const BodyRef& body);
     void make_available(Queue& queue, Handle handle);
     void take_available(Queue& queue, Handle handle);
     void mark_class(Queue& queue, std::uint32_t match_class);
@@ -282,7 +284,7 @@ struct Machine {
 
     // --- leaving.cpp
     // The lease's end, for any reason: frees place, timer and list. The stage is left to the caller.
-    void unlease(Queue& queue, Handle handle);
+    void unlease(Queue& queue, MessageState& state);
     void detach(Queue& queue, Handle handle);
     // A leased message goes back, or leaves if its limits or its time say so (X2-X4).
     void give_back(Queue& queue, Handle handle, bool cancelled);
@@ -292,8 +294,8 @@ struct Machine {
     std::uint8_t spent(const Queue& queue, const MessageState& state) const;
     // The one way out (X7).
     void leave(Queue& queue, Handle handle, std::uint8_t reasons);
-    void leave_processed(Queue& queue, Handle handle);
-    void forget(Queue& queue, Handle handle);
+    void leave_processed(Queue& queue, Handle handle, MessageState& state);
+    void forget(Queue& queue, Handle handle, MessageState& state);
     void forget_outstanding(Queue& queue, Handle handle);
     bool plan_entry(const TopicRoute& route, std::string_view group, bool needs_group);
     bool plan_move(Queue& to, const MessageState& old, std::string_view group, bool redrive);

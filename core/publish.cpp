@@ -65,10 +65,10 @@ void Machine::publish(const PublishRequest& request, std::span<PublishResult> re
     state.lane = match.lane;
     Lane& lane = lanes[match.lane];
     ++lane.refs;
-    queue.directory.append(blocks, states, handle);
+    queue.directory.append(blocks, state, handle);
     if (lane.empty() && !match.dirty && at_once && queue.leased < queue.config.max_backlog) {
         const std::uint32_t slot = choose(queue, match);
-        if (slot != kNone) return grant(queue, handle, slot, body, false);
+        if (slot != kNone) return grant(queue, handle, state, slot, body, false);
     } else if (lane.empty()) {
         mark_class(queue, 0);
     }

@@ -165,7 +165,7 @@ std::expected<void, std::string> Machine::apply_move(const RecordView& view) {
     if (handle != kNone) {
         incoming.body.log = LogPosition{states[handle].log};
         detach(*queues[from], handle);
-        forget(*queues[from], handle);
+        forget(*queues[from], handle, states[handle]);
         fill(*queues[from]);
     } else if (Beyond* beyond = from == kNone ? nullptr : find_beyond(*queues[from], move_head.from)) {
         beyond->removed = true;
@@ -183,7 +183,7 @@ std::expected<void, std::string> Machine::apply_to_queue(const RecordView& view)
         const Handle handle = find(queue, position, kNone);
         if (handle != kNone) {
             detach(queue, handle);
-            forget(queue, handle);
+            forget(queue, handle, states[handle]);
             fill(queue);
         } else if (Beyond* beyond = find_beyond(queue, position)) {
             beyond->removed = true;
@@ -261,7 +261,7 @@ std::expected<void, std::string> Machine::apply_purge(Queue& queue, Position up_
     });
     for (const Handle handle : batch) {
         detach(queue, handle);
-        forget(queue, handle);
+        forget(queue, handle, states[handle]);
     }
     fill(queue);
     return {};

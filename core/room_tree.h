@@ -44,10 +44,10 @@ class RoomTree {
         rebuild();
     }
 
-    void set(std::uint32_t place, double key) {
+    [[gnu::always_inline]] void set(std::uint32_t place, double key) {
         members_[place].key = key;
         if (flat_) return;
-        for (std::uint32_t node = (leaf_count_ + place) >> 1; node != 0; node >>= 1) play(node);
+        replay(place);
     }
 
     // The place of the smallest key, or kNone if nobody has room.
@@ -58,7 +58,7 @@ class RoomTree {
     }
 
     // Its subscription, or kNone.
-    std::uint32_t best_slot() const {
+    [[gnu::always_inline]] std::uint32_t best_slot() const {
         const std::uint32_t place = best();
         return place == kNone ? kNone : members_[place].slot;
     }
@@ -113,6 +113,9 @@ class RoomTree {
         const std::uint32_t right = winner(2 * node + 1);
         const bool take_right = right < members_.size() && members_[right].key < members_[left].key;
         winners_[node] = take_right ? right : left;
+    }
+    void replay(std::uint32_t place) {
+        for (std::uint32_t node = (leaf_count_ + place) >> 1; node != 0; node >>= 1) play(node);
     }
     void rebuild() {
         flat_ = members_.size() <= kFlatCount;

@@ -35,8 +35,9 @@ class Slab {
         if (high_ == capacity()) grow();
         return high_++;
     }
-    void free(std::uint32_t index) {
-        (*this)[index].slab_link() = free_;
+    void free(std::uint32_t index) { free(index, (*this)[index]); }
+    void free(std::uint32_t index, T& record) {
+        record.slab_link() = free_;
         free_ = index;
         --live_count_;
     }

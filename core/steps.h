@@ -16,7 +16,7 @@ inline LeaseId Machine::lease_id(std::uint64_t counter) const {
 }
 
 // The message's state, by hint in one load, else by position.
-inline Handle Machine::find(const Queue& queue, Position position, Handle hint) const {
+[[gnu::always_inline]] inline Handle Machine::find(const Queue& queue, Position position, Handle hint) const {
     if (position == 0) return kNone;
     if (states.contains(hint)) {
         const MessageState& state = states[hint];
@@ -75,11 +75,10 @@ inline BodyRef Machine::body_of(const MessageState& state) const {
 
 [[gnu::always_inline]] inline Delivery Machine::delivery_of(const MessageState& state, Handle handle,
                                                             const BodyRef& body) const {
-    const std::uint32_t slot = state.holder & kSlotMask;
     const Route route = routes[state.route];
     Delivery delivery;
-    delivery.client = subscriptions[slot].client;
-    delivery.subscription = slot;
+    delivery.client = subscriptions[state.holder & kSlotMask].client;
+    delivery.subscription = state.holder & kSlotMask;
     delivery.queue = route.queue;
     delivery.topic = route.topic;
     delivery.position = state.position;
@@ -93,8 +92,8 @@ inline BodyRef Machine::body_of(const MessageState& state) const {
 }
 
 // The subscriber gets it.
-[[gnu::always_inline]] inline void Machine::hand(Queue& queue, Handle handle, const BodyRef& body) {
-    MessageState& state = states[handle];
+[[gnu::always_inline]] inline void Machine::hand(Queue& queue, Handle handle, MessageState& state,
+                                                 const BodyRef& body) {
     Subscription& subscription = subscriptions[state.holder & kSlotMask];
     clients[subscription.client].use_ring_place();
     update_room_of(subscription);
@@ -104,13 +103,12 @@ inline BodyRef Machine::body_of(const MessageState& state) const {
     Delivery delivery = delivery_of(state, handle, body);
     delivery.deadline = deadline;
     state.cold = effects.deliver(delivery) ? 0 : 1;
-    if (!state.cold && deadline != kNever) wheel.insert(states, handle, deadline);
+    if (!state.cold && deadline != kNever) wheel.insert(states, state, handle, deadline);
 }
 
 // A lease for a message that is in no list and has no timer.
-[[gnu::always_inline]] inline void Machine::grant(Queue& queue, Handle handle, std::uint32_t slot,
-                                                  const BodyRef& body, bool pulled) {
-    MessageState& state = states[handle];
+[[gnu::always_inline]] inline void Machine::grant(Queue& queue, Handle handle, MessageState& state,
+                                                  std::uint32_t slot, const BodyRef& body, bool pulled) {
     Subscription& subscription = subscriptions[slot];
     if (queue.at_most_once) {
         if (!state.handed_over && !queue.exact)
@@ -139,14 +137,13 @@ inline BodyRef Machine::body_of(const MessageState& state) const {
         ++clients[subscription.client].ring_reserved;
         update_room_of(subscription);
     } else {
-        hand(queue, handle, body);
+        hand(queue, handle, state, body);
     }
 }
 
 // --- A lease's end, and the message's
 
-[[gnu::always_inline]] inline void Machine::unlease(Queue& queue, Handle handle) {
-    MessageState& state = states[handle];
+[[gnu::always_inline]] inline void Machine::unlease(Queue& queue, MessageState& state) {
     Subscription& subscription = subscriptions[state.holder & kSlotMask];
     if (queue.fifo) {
         release_group(extras[state.extra].group);
@@ -157,7 +154,7 @@ inline BodyRef Machine::body_of(const MessageState& state) const {
     --subscription.outstanding;
     if (queue.leased-- == queue.config.max_backlog) mark_queue(queue);
     if (queue.at_most_once) --queue.outstanding;
-    if (state.timed) wheel.erase(states, handle);
+    if (state.timed) wheel.erase(states, state);
     if (state.stage() == Stage::handing) {
         --clients[subscription.client].ring_reserved;
         --subscription.handing;
@@ -168,9 +165,8 @@ inline BodyRef Machine::body_of(const MessageState& state) const {
     update_room_of(subscription);
 }
 
-[[gnu::always_inline]] inline void Machine::forget(Queue& queue, Handle handle) {
-    MessageState& state = states[handle];
-    queue.directory.erase(blocks, states, handle);
+[[gnu::always_inline]] inline void Machine::forget(Queue& queue, Handle handle, MessageState& state) {
+    queue.directory.erase(blocks, states, state);
     if (--lanes[state.lane].refs == 0) release_lane(queue, state.lane);
     if (state.extra != kNone) {
         if (queue.fifo) part_group(queue, handle, extras[state.extra].group);
@@ -178,21 +174,21 @@ inline BodyRef Machine::body_of(const MessageState& state) const {
     }
     state.position = 0;
     state.set_stage(Stage::free);
-    states.free(handle);
+    states.free(handle, state);
     if (!queue.beyond.empty()) mark_queue(queue);
     if (queue.barriers != kNone) mark_queue(queue);  // B1: perhaps it was the last one before a barrier
 }
 
 // The ordinary way out: it was processed.
-[[gnu::always_inline]] inline void Machine::leave_processed(Queue& queue, Handle handle) {
-    const MessageState& state = states[handle];
+[[gnu::always_inline]] inline void Machine::leave_processed(Queue& queue, Handle handle,
+                                                            MessageState& state) {
     if (!recovering) record(RecordKind::remove, queue.journal_id, state.position, 0);
     if (is_leased(state.stage())) {
-        unlease(queue, handle);
+        unlease(queue, state);
     } else {
         detach(queue, handle);
     }
-    forget(queue, handle);
+    forget(queue, handle, state);
 }
 
 }  // namespace pinnace

@@ -102,7 +102,7 @@ void Machine::durable(RecordIndex index) {
         Subscription& subscription = *holder_of(state);
         --clients[subscription.client].ring_reserved;
         --subscription.handing;
-        hand(queue_of(state), waiting.handle, body_of(state));
+        hand(queue_of(state), waiting.handle, state, body_of(state));
     }
     settle();
 }

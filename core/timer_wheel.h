@@ -28,16 +28,21 @@ class TimerWheel {
         for (auto& level : heads_) level.fill(kNone);
     }
 
-    [[gnu::always_inline]] void insert(StateSlab& states, std::uint32_t index, Time deadline) {
-        MessageState& state = states[index];
+    void insert(StateSlab& states, std::uint32_t index, Time deadline) {
+        insert(states, states[index], index, deadline);
+    }
+    void erase(StateSlab& states, std::uint32_t index) { erase(states, states[index]); }
+
+    // The same with the state looked up already.
+    [[gnu::always_inline]] void insert(StateSlab& states, MessageState& state, std::uint32_t index,
+                                       Time deadline) {
         state.when = deadline < time_ ? time_ : deadline;
         state.timed = 1;
-        link(states, index);
+        link(states, state, index);
         ++count_;
     }
 
-    [[gnu::always_inline]] void erase(StateSlab& states, std::uint32_t index) {
-        MessageState& state = states[index];
+    [[gnu::always_inline]] void erase(StateSlab& states, MessageState& state) {
         state.timed = 0;
         --count_;
         if (state.timer_next != kNone) states[state.timer_next].timer_prev = state.timer_prev;
@@ -79,7 +84,7 @@ class TimerWheel {
                 --count_;
                 due.push_back(index);
             } else {
-                link(states, index);
+                link(states, state, index);
             }
             index = following;
         }
@@ -97,7 +102,7 @@ class TimerWheel {
         unsigned slot;
     };
 
-    Place place_of(Time deadline) const {
+    [[gnu::always_inline]] Place place_of(Time deadline) const {
         const auto value = static_cast<std::uint64_t>(deadline);
         const std::uint64_t differing = value ^ static_cast<std::uint64_t>(time_);
         const unsigned level = (static_cast<unsigned>(std::bit_width(differing | 1)) - 1) / kBits;
@@ -111,8 +116,7 @@ class TimerWheel {
         return static_cast<Time>(kept | (static_cast<std::uint64_t>(place.slot) << shift));
     }
 
-    void link(StateSlab& states, std::uint32_t index) {
-        MessageState& state = states[index];
+    [[gnu::always_inline]] void link(StateSlab& states, MessageState& state, std::uint32_t index) {
         const Place place = place_of(state.when);
         std::uint32_t& head = heads_[place.level][place.slot];
         state.timer_prev = kNone;
@@ -123,7 +127,7 @@ class TimerWheel {
         used_levels_ |= 1u << place.level;
     }
 
-    void unmark(Place place) {
+    [[gnu::always_inline]] void unmark(Place place) {
         used_slots_[place.level] &= ~(std::uint64_t{1} << place.slot);
         if (used_slots_[place.level] == 0) used_levels_ &= ~(1u << place.level);
     }

@@ -13,7 +13,7 @@ Answer Machine::verb(const VerbRequest& request) {
     if (handle == kNone && request.verb == Verb::acknowledge && !queue.beyond.empty())
         return defer(queue, request.position);
     if (handle == kNone) return needs_lease ? Answer::stale : Answer::unknown;
-    const MessageState& state = states[handle];
+    MessageState& state = states[handle];
     const bool leased = is_leased(state.stage());
     const bool holder = leased && holds(request.client, state);
     if (needs_lease) {
@@ -26,7 +26,7 @@ Answer Machine::verb(const VerbRequest& request) {
     if (queue.fifo && (!holder || request.lease != lease_id(state.lease))) return Answer::stale;  // F11
     if (leased && !holder && queue.config.leasing == Leasing::strict) return Answer::not_owner;
     if (request.verb == Verb::acknowledge) {
-        leave_processed(queue, handle);
+        leave_processed(queue, handle, state);
     } else {
         leave(queue, handle, kForcedExpire);
     }

@@ -174,13 +174,13 @@ TEST(Directory, AgreesWithAnOrderedMap) {
         if (random() % 8 < (growing ? 5u : 3u)) {
             next += 1 + random() % 3;
             const Handle handle = add_state(states, next);
-            directory.append(blocks, states, handle);
+            directory.append(blocks, states[handle], handle);
             model[next] = handle;
         } else if (!model.empty()) {
             auto at = model.begin();
             if (random() % 2 == 0) at = model.lower_bound(random() % next);
             if (at == model.end()) at = std::prev(at);
-            directory.erase(blocks, states, at->second);
+            directory.erase(blocks, states, states[at->second]);
             states[at->second].position = 0;
             states.free(at->second);
             model.erase(at);
@@ -208,10 +208,10 @@ TEST(Directory, SparseBlocksAreJoined) {
     std::vector<Handle> handles;
     for (Position position = 1; position <= 6400; ++position) {
         handles.push_back(add_state(states, position));
-        directory.append(blocks, states, handles.back());
+        directory.append(blocks, states[handles.back()], handles.back());
     }
     for (std::size_t index = 0; index < handles.size(); ++index)
-        if (index % 64 != 5) directory.erase(blocks, states, handles[index]);
+        if (index % 64 != 5) directory.erase(blocks, states, states[handles[index]]);
     EXPECT_EQ(directory.count(), 100u);
     EXPECT_LE(blocks.live_count(), 14u);
     for (std::size_t index = 5; index < handles.size(); index += 64)
