@@ -96,11 +96,12 @@ void Machine::after_readers_changed(Queue& queue) {
     mark_queue(queue);
 }
 
-// What counts as handed over leaves without a record: it follows from those that are there.
+// What counts as handed over leaves: that follows from the records that are there, its own are for checkpoints.
 void Machine::settle_recovered_hand_over(Queue& queue, bool clean) {
     std::ranges::sort(queue.kept);
     // Again, since others come in from beyond the depth.
     recovering = true;
+    due_positions.clear();
     do {
         batch.clear();
         queue.directory.for_each(blocks, [&](Handle handle) {
@@ -111,12 +112,14 @@ void Machine::settle_recovered_hand_over(Queue& queue, bool clean) {
             return true;
         });
         for (const Handle handle : batch) {
+            due_positions.push_back(states[handle].position);
             detach(queue, handle);
             forget(queue, handle, states[handle]);
         }
         fill(queue);
     } while (!batch.empty());
     recovering = false;
+    for (const Position position : due_positions) record(RecordKind::remove, queue.journal_id, position, 0);
     queue.directory.for_each(blocks, [&](Handle handle) {
         if (states[handle].lease <= queue.reserved) states[handle].handed_over = 1;
         return true;

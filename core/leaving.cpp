@@ -128,10 +128,12 @@ void Machine::leave(Queue& queue, Handle handle, std::uint8_t reasons) {
     if (acts) effects.part_ends();
 }
 
-// At most once: nothing is recorded, since the hand-over was.
+// At most once: that it was handed over is durable already; this only lets a checkpoint forget it.
 void Machine::forget_outstanding(Queue& queue, Handle handle) {
-    unlease(queue, states[handle]);
-    forget(queue, handle, states[handle]);
+    MessageState& state = states[handle];
+    record(RecordKind::remove, queue.journal_id, state.position, 0);
+    unlease(queue, state);
+    forget(queue, handle, state);
 }
 
 void Machine::record_counts(const Queue& queue, const MessageState& state) {

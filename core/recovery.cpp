@@ -36,6 +36,7 @@ std::expected<void, std::string> Machine::apply(const RecordView& view) {
     now = std::max(now, header.time);
     switch (static_cast<RecordKind>(header.kind)) {
         case RecordKind::message:
+        case RecordKind::kept:
             return apply_message(view);
         case RecordKind::move:
             return apply_move(view);
@@ -53,6 +54,9 @@ std::expected<void, std::string> Machine::apply(const RecordView& view) {
         case RecordKind::reserve:
             reserved = std::max(reserved, header.position);
             return {};
+        case RecordKind::resume:
+            if (header.subject != kNone) return apply_to_queue(view);
+            [[fallthrough]];
         case RecordKind::stop:
             next_position = std::max(next_position, header.position);
             return {};
@@ -112,6 +116,10 @@ std::expected<void, std::string> Machine::apply_message(const RecordView& view) 
     HeadReader in(view.head);
     Incoming incoming{.position = header.position, .published = header.time, .body = view.body};
     incoming.body.data = nullptr;
+    if (header.kind == static_cast<std::uint16_t>(RecordKind::kept)) {
+        if (header.number > UINT32_MAX) return damage(header, "its size is out of range");
+        incoming.body.size = static_cast<std::uint32_t>(header.number);
+    }
     entries.clear();
     const std::uint64_t count = in.varint();
     for (std::uint64_t index = 0; index < count && !in.failed(); ++index)
@@ -216,6 +224,9 @@ std::expected<void, std::string> Machine::apply_to_queue(const RecordView& view)
             return {};
         case RecordKind::purge:
             return apply_purge(queue, header.position);
+        case RecordKind::resume:
+            queue.entered = std::max(queue.entered, header.number);
+            return {};
         default:
             return apply_hand_over(queue, view);
     }

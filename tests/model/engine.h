@@ -57,6 +57,8 @@ class Engine final : private Effects {
     const std::byte* body(Position position, const BodyRef& body) override;
 
     std::string begin_life(bool clean);
+    std::string make_core(std::unique_ptr<Core>& core);
+    std::string apply_records();
     void settle();
     void hand_over();
     void publish(const Command& command);

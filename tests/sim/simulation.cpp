@@ -81,6 +81,17 @@ std::string Simulation::apply(Core& core, const std::vector<FakeLog::Stored>& re
     return {};
 }
 
+// As two checkpoints and what follows them.
+std::string Simulation::apply_folded(Core& core, const std::vector<FakeLog::Stored>& records) {
+    std::vector<test::BareRecord> all;
+    for (const FakeLog::Stored& stored : records)
+        all.push_back({stored.header, stored.head, static_cast<std::uint32_t>(stored.body.size())});
+    const auto window = [](std::string_view name) { return name == "Groups" ? 20 * kSecond : Duration{0}; };
+    std::vector<test::BareRecord> folded;
+    if (const std::string error = test::fold_twice(all, window, folded); !error.empty()) return error;
+    return test::apply_all(core, folded);
+}
+
 void Simulation::begin_life(bool clean) {
     clients_.clear();
     group_newest_.clear();
@@ -93,7 +104,7 @@ void Simulation::begin_life(bool clean) {
     options.position_reserve = 256;
     pump_ = std::make_unique<FakePump>(*log_, *outside_, options, PumpLimits{});
     define(pump_->core());
-    if (const std::string error = apply(pump_->core(), journal_); !error.empty()) return fail(error);
+    if (const std::string error = apply_folded(pump_->core(), journal_); !error.empty()) return fail(error);
     now_ += static_cast<Duration>(random_.below(3)) * kSecond;
     pump_->core().recovered(now_, clean);
     log_->publish();

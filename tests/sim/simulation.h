@@ -23,6 +23,7 @@
 
 #include "tests/model/random.h"
 #include "tests/support/fake_ports.h"
+#include "tests/support/folded.h"
 
 namespace pinnace::testing {
 
@@ -77,6 +78,7 @@ class Simulation {
     }
     std::string body_at(const Delivery& delivery);
     static std::string apply(Core& core, const std::vector<FakeLog::Stored>& records);
+    static std::string apply_folded(Core& core, const std::vector<FakeLog::Stored>& records);
 
     model::Random random_;
     std::uint64_t digest_ = 0xcbf29ce484222325u;
