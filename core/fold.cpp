@@ -39,14 +39,14 @@ std::expected<void, std::string> Fold::note(const RecordView& record) {
                 return damage(header, "its publisher is not defined");
             HeadReader in(record.head);
             in.varint();
-            return note_entries(header, in);
+            return note_entries(header, in, 0);
         }
         case RecordKind::move: {
             HeadReader in(record.head);
             MoveHead move;
             read_move(in, move);
             remove(header.subject, move.from, 1);
-            return note_entries(header, in);
+            return note_entries(header, in, move.origin);
         }
         case RecordKind::define_topic:
             if (header.subject >= kIdMax) return damage(header, "its id is out of range");
@@ -110,12 +110,14 @@ bool Fold::note_number(PublisherId id, std::uint64_t number) {
     return true;
 }
 
-std::expected<void, std::string> Fold::note_entries(const RecordHeader& header, HeadReader& in) {
+std::expected<void, std::string> Fold::note_entries(const RecordHeader& header, HeadReader& in,
+                                                    Position origin) {
     if (header.position < next_position_) return damage(header, "its position was given out before");
     next_position_ = header.position + 1;
     while (!in.at_end() && !in.failed()) {
         QueueEntry entry;
         read_entry(in, entry);
+        if (origin != 0) moved_.push_back({origin, header.position, entry.queue});
         if (entry.ordinal == 0) continue;
         const auto queue = queues_.find(entry.queue);
         if (queue == queues_.end()) return damage(header, "its queue is not defined");
@@ -132,10 +134,9 @@ std::expected<void, std::string> Fold::note_in_queue(Queue& queue, const RecordV
             remove(header.subject, header.position, 1);
             return {};
         case RecordKind::remove_runs: {
-            const bool good =
-                decode_runs(record.head, header.position, [&](Position first, std::uint64_t count) {
-                    remove(header.subject, first, count);
-                });
+            const bool good = decode_runs(
+                record.head, header.position,
+                [&](Position first, std::uint64_t count) { remove(header.subject, first, count); });
             if (!good) return damage(header, "its head is malformed");
             return {};
         }
@@ -182,14 +183,18 @@ void Fold::remove(std::uint32_t id, Position first, std::uint64_t count) {
     } else {
         std::erase_if(queue.counts, [&](const auto& item) { return in_range(item.first); });
     }
-    const auto erase = [&](auto& map) {
-        map.erase(map.lower_bound(first), map.lower_bound(first + count));
-    };
+    const auto erase = [&](auto& map) { map.erase(map.lower_bound(first), map.lower_bound(first + count)); };
     erase(queue.deferred);
     erase(queue.handings);
 }
 
-void Fold::begin(FoldOutput& out) const {
+void Fold::begin(FoldOutput& out) {
+    for (const Moved& moved : moved_) {
+        const auto queue = queues_.find(moved.queue);
+        if (queue != queues_.end() && !queue->second.removed.contains(moved.position))
+            origins_.push_back(moved.origin);
+    }
+    std::ranges::sort(origins_);
     for (const auto& [id, topic] : topics_) put(topic, out);
     for (const auto& [id, queue] : queues_) put(queue.definition, out);
     for (const auto& [id, publisher] : publishers_) {
@@ -217,8 +222,8 @@ bool Fold::keep_entries(const RecordHeader& header, HeadReader& in, HeadBytes& o
         const Queue& queue = found->second;
         const bool entered = !entry.duplicate && !entry.handed_over;
         const bool live = entered && !queue.removed.contains(header.position);
-        const bool has_stored_id = entry.has_dedup && (!entry.duplicate || kept_before) &&
-                                   now_ - header.time < queue.dedup_window;
+        const bool has_stored_id =
+            entry.has_dedup && (!entry.duplicate || kept_before) && now_ - header.time < queue.dedup_window;
         if (!live && !has_stored_id) continue;
         if (!live) entry.duplicate = true;
         if (live) live_queues_.push_back(entry.queue);
@@ -228,17 +233,18 @@ bool Fold::keep_entries(const RecordHeader& header, HeadReader& in, HeadBytes& o
     return !live_queues_.empty();
 }
 
-bool Fold::keep(const RecordView& record, FoldOutput& out, Position& origin) {
+bool Fold::keep(const RecordView& record, FoldOutput& out) {
     RecordHeader header = record.header;
     const auto kind = static_cast<RecordKind>(header.kind);
     HeadReader in(record.head);
     std::uint64_t count = 0;
     bool live = false;
+    bool needed = false;
     head_.clear();
-    origin = 0;
     if (kind == RecordKind::message || kind == RecordKind::kept) {
         in.varint();
         live = keep_entries(header, in, entries_, count);
+        needed = live || std::ranges::binary_search(origins_, header.position);
         put_varint(head_, count);
         if (kind == RecordKind::message) header.number = record.body.size;
         header.kind = static_cast<std::uint16_t>(RecordKind::kept);
@@ -246,18 +252,17 @@ bool Fold::keep(const RecordView& record, FoldOutput& out, Position& origin) {
     } else if (kind == RecordKind::move) {
         MoveHead move;
         read_move(in, move);
-        origin = move.origin;
         live = keep_entries(header, in, entries_, count);
         put_move(head_, move);
     }
-    if (count == 0) return false;
+    if (count == 0 && !needed) return false;
     head_.insert(head_.end(), entries_.begin(), entries_.end());
     header.flags = 0;
     header.head_size = static_cast<std::uint16_t>(head_.size());
     header.payload_size = header.payload_crc = 0;
     out.record(header, head_);
     if (live) put_counts(header, out);
-    return live;
+    return needed;
 }
 
 void Fold::put_counts(const RecordHeader& header, FoldOutput& out) const {

@@ -8,7 +8,7 @@
 //    records follow.
 // 2. It knows nothing of a configuration but the deduplication windows: a queue that is not configured now
 //    keeps its messages.
-// 3. Its memory grows with what was removed (in ranges), with counts and with publishers; not with what is
+// 3. Its memory grows with what was removed (in ranges), with counts, moves and publishers; not with what is
 //    queued.
 #pragma once
 
@@ -45,13 +45,9 @@ class Fold {
 
     // The error is a whole sentence.
     std::expected<void, std::string> note(const RecordView& record);
-    void begin(FoldOutput& out) const;
-    // True: its body is still needed, at the position of the record or at `origin`, if that is not 0.
-    bool keep(const RecordView& record, FoldOutput& out, Position& origin);
-    bool keep(const RecordView& record, FoldOutput& out) {
-        Position origin = 0;
-        return keep(record, out, origin);
-    }
+    void begin(FoldOutput& out);
+    // True: the record's body is still needed, for its own message or for one that was moved.
+    bool keep(const RecordView& record, FoldOutput& out);
     void end(FoldOutput& out) const;
 
     // Positions below it were given out.
@@ -73,6 +69,11 @@ class Fold {
         std::vector<Owned> hand_over;       // the newest reservation, and what adds to it
         std::map<Position, bool> handings;  // single hand-overs; false: taken back since the reservation
     };
+    struct Moved {
+        Position origin;
+        Position position;
+        std::uint32_t queue;
+    };
     struct Publisher {
         Owned definition;
         std::uint64_t highest = 0;
@@ -82,7 +83,8 @@ class Fold {
     static Owned own(const RecordView& record);
     static void put(const Owned& owned, FoldOutput& out) { out.record(owned.header, owned.head); }
     bool note_number(PublisherId id, std::uint64_t number);
-    std::expected<void, std::string> note_entries(const RecordHeader& header, HeadReader& in);
+    std::expected<void, std::string> note_entries(const RecordHeader& header, HeadReader& in,
+                                                  Position origin);
     std::expected<void, std::string> note_in_queue(Queue& queue, const RecordView& record);
     void note_hand_over(Queue& queue, const RecordView& record);
     void remove(std::uint32_t queue, Position first, std::uint64_t count);
@@ -94,6 +96,8 @@ class Fold {
     std::map<std::uint32_t, Queue> queues_;
     std::map<std::uint32_t, Publisher> publishers_;
     std::map<std::uint64_t, Owned> sessions_;
+    std::vector<Moved> moved_;       // an entry each
+    std::vector<Position> origins_;  // whose bodies moved messages need; sorted
     Position next_position_ = 1;
     Position reserved_ = 0;
     Time now_ = 0;

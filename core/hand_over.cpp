@@ -96,7 +96,8 @@ void Machine::after_readers_changed(Queue& queue) {
     mark_queue(queue);
 }
 
-// What counts as handed over leaves: that follows from the records that are there, its own are for checkpoints.
+// What counts as handed over leaves: that follows from the records that are there, its own are for
+// checkpoints.
 void Machine::settle_recovered_hand_over(Queue& queue, bool clean) {
     std::ranges::sort(queue.kept);
     // Again, since others come in from beyond the depth.

@@ -34,9 +34,11 @@ enum class RecordKind : std::uint16_t {
     stop = 15,     // the engine's: an orderly stop; nothing follows in this life
     accepted =
         16,  // of publisher `subject`: numbers up to `number` were accepted, nothing was stored (T7, U1)
-    // Only in checkpoints (core/fold.h):
-    kept = 17,    // a message that is still needed, without its body; head as in `message`; number: the body's size
-    resume = 18,  // subject kNone: positions below `position` were given out; else of a queue: `number` entered (M1)
+    // Only in checkpoints (core/fold.h). `kept`: a message that is still needed, without its body; head as in
+    // `message`, number: the body's size. `resume`: subject kNone: positions below `position` were given out;
+    // else of a queue: `number` messages entered it (M1).
+    kept = 17,
+    resume = 18,
 };
 
 // As it lies in a batch's index, little-endian. The payload is head_size bytes of head, then the body.
