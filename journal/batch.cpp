@@ -155,7 +155,8 @@ bool is_zero(std::span<const std::byte> bytes) {
 }
 
 bool type_is_known(BatchType type) {
-    return type == BatchType::data || type == BatchType::seal || type == BatchType::mark;
+    return type == BatchType::data || type == BatchType::seal || type == BatchType::mark ||
+           type == BatchType::places;
 }
 
 bool sizes_are_possible(const BatchHeader& header, const BatchExpected& expected) {

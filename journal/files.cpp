@@ -144,6 +144,13 @@ class DirectoryFiles final : public Files {
         return {};
     }
 
+    std::expected<void, int> reserve(Handle file, std::uint64_t size) override {
+        if (::fallocate(file, 0, 0, static_cast<off_t>(size)) == 0) return {};
+        // A file system that cannot do it finds a full disk when it writes.
+        if (errno == EOPNOTSUPP) return {};
+        return std::unexpected(errno);
+    }
+
     std::expected<void, int> sync(Handle file) override { return checked(::fsync(file)); }
 
     std::expected<void, int> rename(const std::string& from, const std::string& to) override {

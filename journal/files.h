@@ -46,6 +46,8 @@ class Files {
     // is busy with zeros writes nothing else.
     using Pace = std::function<void(std::uint64_t)>;
     virtual std::expected<void, int> fill_with_zeros(Handle file, std::uint64_t size, const Pace& pace) = 0;
+    // Room on the disk for that many bytes, whatever is written in them so far; the file's size grows to it.
+    virtual std::expected<void, int> reserve(Handle file, std::uint64_t size) = 0;
     virtual std::expected<void, int> sync(Handle file) = 0;
     virtual std::expected<void, int> rename(const std::string& from, const std::string& to) = 0;
     virtual std::expected<void, int> remove(const std::string& name) = 0;

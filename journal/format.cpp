@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "journal/format.h"
 
+#include "journal/checkpoint_format.h"
 #include "journal/crc32c.h"
 
 namespace pinnace::journal {
@@ -16,6 +17,10 @@ void seal_header(SegmentHeader& header) {
 
 void seal_header(BatchHeader& header) {
     header.header_crc = mask_crc(crc32c(0, &header, offsetof(BatchHeader, header_crc)));
+}
+
+void seal_header(CheckpointHeader& header) {
+    header.header_crc = mask_crc(crc32c(0, &header, offsetof(CheckpointHeader, header_crc)));
 }
 
 bool header_crc_matches(const SegmentHeader& header) {

@@ -98,6 +98,7 @@ enum class BatchType : std::uint16_t {
     seal = 2,     // the last batch of a segment: one index entry of kind none whose payload is a SealBody
     mark = 3,     // no records: says how far the journal was durable
     barrier = 4,  // reserved for a repair that accepts a loss
+    places = 5,  // of a checkpoint: one index entry of kind none whose payload is PlaceEntry after PlaceEntry
 };
 
 inline constexpr std::uint32_t kBatchClean =

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "journal/checkpoint.h"
 #include "journal/lock.h"
 #include "journal/segment_reader.h"
 
@@ -30,6 +31,10 @@ class Inspection {
         if (!names) return std::unexpected(file_error(files_, "", "cannot be listed", names.error()));
         std::vector<Found> active;
         for (const std::string& name : *names) look_at(name, active);
+        const bool begins_later = !active.empty() && active.front().header.segment_number > 1;
+        if (begins_later && !reaches(active.front().header.segment_number))
+            find(FindingKind::damage, segment_name(1), 0,
+                 "the segment is missing, and no checkpoint is whole that makes up for it");
         for (std::size_t i = 0; i < active.size(); ++i) {
             check_link(i > 0 ? &active[i - 1] : nullptr, active[i]);
             segment(active[i], i + 1 < active.size() ? &active[i + 1].header : nullptr);
@@ -54,7 +59,8 @@ class Inspection {
     }
 
     void look_at(const std::string& name, std::vector<Found>& active) {
-        if (name == kLockName || is_socket_of_engine(name)) return;
+        if (name == kLockName || name == kCheckpointReserveName || is_socket_of_engine(name)) return;
+        if (const auto generation = parse_checkpoint_name(name)) return checkpoint(name, *generation);
         if (is_preparing_name(name))
             return find(FindingKind::warning, name, 0, "left by a preparation that was ended");
         if (!parse_segment_name(name))
@@ -73,6 +79,17 @@ class Inspection {
             check_spare(name, *file, *header);
         }
         files_.close(*file);
+    }
+
+    // A start falls back to the one before it, or to the whole journal.
+    void checkpoint(const std::string& name, std::uint64_t generation) {
+        const auto header = read_checkpoint(files_, generation, nullptr);
+        if (!header) return find(FindingKind::warning, name, header.error().offset, header.error().text);
+        ++result_.checkpoint_count;
+        reached_.push_back(header->segment_number);
+    }
+    bool reaches(std::uint64_t first) const {
+        return std::ranges::any_of(reached_, [&](std::uint64_t reached) { return reached + 1 >= first; });
     }
 
     void check_header_blocks(const std::string& name, Files::Handle file, SegmentHeader header) {
@@ -101,7 +118,9 @@ class Inspection {
     void check_link(const Found* previous, const Found& found) {
         const std::uint64_t number = previous == nullptr ? 0 : previous->header.segment_number;
         const SegmentHeader& header = found.header;
-        if (header.segment_number != number + 1) {
+        if (previous == nullptr && header.segment_number > 1) {
+            // What was before it is in checkpoints.
+        } else if (header.segment_number != number + 1) {
             find(FindingKind::damage, segment_name(number + 1), 0, "the segment is missing");
         } else if (previous != nullptr && header.previous_epoch != previous->header.epoch) {
             find(FindingKind::damage, found.name, 0, "the segment before it is not the one it follows");
@@ -213,6 +232,7 @@ class Inspection {
     VisitBatch visit_;
     VerifyResult result_;
     ChainPosition chain_;
+    std::vector<std::uint64_t> reached_;  // segments whose ends whole checkpoints reach
 };
 
 std::expected<VerifyResult, Error> inspect(const std::string& directory, const PrintLine& print,
@@ -253,6 +273,8 @@ const char* to_text(BatchType type) {
             return "mark";
         case BatchType::barrier:
             return "barrier";
+        case BatchType::places:
+            return "places";
     }
     return "?";
 }
@@ -294,9 +316,9 @@ bool VerifyResult::damaged() const {
 
 std::string kind_name(std::uint16_t kind) {
     constexpr const char* kNames[] = {
-        "none",    "message",   "remove", "remove_runs", "define_topic", "define_queue", "define_publisher",
-        "reserve", "hand_over", "counts", "move",        "defer",        "purge",        "depth",
-        "session", "stop"};
+        "none",    "message",   "remove",   "remove_runs", "define_topic", "define_queue", "define_publisher",
+        "reserve", "hand_over", "counts",   "move",        "defer",        "purge",        "depth",
+        "session", "stop",      "accepted", "kept",        "resume"};
     return kind < std::size(kNames) ? kNames[kind] : "kind_" + std::to_string(kind);
 }
 
@@ -306,7 +328,7 @@ std::expected<VerifyResult, Error> verify(const std::string& directory, const Pr
     print(std::to_string(result->segment_count) + " segments, " + std::to_string(result->spare_count) +
           " spares, " + std::to_string(result->batch_count) + " batches, " +
           std::to_string(result->record_count) + " records, " + std::to_string(result->byte_count) +
-          " bytes: " +
+          " bytes, " + std::to_string(result->checkpoint_count) + " checkpoints: " +
           (result->damaged()          ? "damaged"
            : result->findings.empty() ? "whole"
                                       : "whole, with remarks"));

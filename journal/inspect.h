@@ -35,6 +35,7 @@ struct Finding {
 struct VerifyResult {
     std::uint64_t segment_count = 0;
     std::uint64_t spare_count = 0;
+    std::uint64_t checkpoint_count = 0;  // whole ones
     std::uint64_t batch_count = 0;
     std::uint64_t record_count = 0;
     std::uint64_t byte_count = 0;  // in batches

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "core/check.h"
+#include "journal/checkpointer.h"
 #include "journal/io.h"
 #include "journal/lock.h"
 #include "journal/recovery.h"
@@ -102,6 +103,7 @@ struct Journal::Parts {
     std::unique_ptr<JournalIo> io;
     std::optional<Spares> spares;
     std::optional<Writer> writer;
+    std::optional<Checkpointer> checkpointer;
     Sleeper sleeper;
     std::thread thread;
     std::binary_semaphore started{0};
@@ -129,8 +131,11 @@ std::expected<void, Error> Journal::Parts::open(RecordSink& sink) {
     lock = std::move(*taken);
     const auto found = survey(*files, options.names_allowed);
     if (!found) return std::unexpected(found.error());
+    auto checkpoints = find_checkpoints(*files, *found);
+    if (!checkpoints) return std::unexpected(checkpoints.error());
     RecordReplay replaying(sink, index);
-    const auto end = replay(*files, *found, replaying);
+    const auto end = replay(*files, *found, checkpoints->whole.empty() ? nullptr : &checkpoints->whole.back(),
+                            Extent::all, replaying);
     if (!end) return std::unexpected(end.error());
     auto made_io = make_io(options.io, options.in_flight_max + 2, lock.file());
     if (!made_io) return std::unexpected(made_io.error());
@@ -143,6 +148,7 @@ std::expected<void, Error> Journal::Parts::open(RecordSink& sink) {
     auto begun = begin_segment(*files, environment, *found, *end, {options.segment_size, first_size});
     if (!begun) return std::unexpected(begun.error());
     recovered = begun->recovered;
+    recovered.remarks = checkpoints->remarks;
     spares.emplace(*files, environment,
                    SparesOptions{.uuid = recovered.uuid,
                                  .next_segment_number = begun->next_segment_number,
@@ -160,6 +166,17 @@ std::expected<void, Error> Journal::Parts::open(RecordSink& sink) {
     writing.step_size_max = static_cast<std::uint32_t>(step_size_max(options, feed));
     writing.body_request_max = options.body_request_max;
     writing.mark_after_ns = options.mark_after_ns;
+    if (options.checkpoints) {
+        const std::uint64_t active = begun->start.segment.segment_number;
+        const std::uint64_t first =
+            found->active.empty() ? active : found->active.front().header.segment_number;
+        CheckpointerOptions folding;
+        folding.dedup_window = options.dedup_window;
+        if (!folding.dedup_window) folding.dedup_window = [](std::string_view) { return Duration{0}; };
+        folding.on_start = options.on_helper_start;
+        checkpointer.emplace(*files, environment, std::move(folding), std::move(*checkpoints), first, active);
+        writing.on_roll = [this](std::uint64_t number) { checkpointer->rolled(number); };
+    }
     writer.emplace(feed, *io, *files, *spares, index, environment, writing, begun->start);
     return {};
 }
@@ -213,6 +230,7 @@ void Journal::Parts::stop() {
     sleeper.wake();
     if (thread.joinable()) thread.join();
     if (spares) spares->stop();
+    if (checkpointer) checkpointer->stop();
 }
 
 std::expected<std::unique_ptr<Journal>, Error> Journal::open(const Options& options, RecordSink& sink) {
@@ -241,6 +259,7 @@ std::expected<void, Error> Journal::start() {
             parts_->start_error});
     }
     parts_->spares->start();
+    if (parts_->checkpointer) parts_->checkpointer->start();
     return {};
 }
 
@@ -250,6 +269,7 @@ std::expected<void, Error> Journal::close() {
     parts_->sleeper.wake();
     parts_->thread.join();
     parts_->spares->stop();
+    if (parts_->checkpointer) parts_->checkpointer->stop();
     if (state() != State::failed) return {};
     return std::unexpected(Error{ErrorKind::io,
                                  "The journal has failed: " + std::string(std::strerror(os_error())) +
@@ -278,6 +298,14 @@ Status Journal::status() const {
     status.byte_count = writer.byte_count();
     status.segment_count = writer.segment_count();
     status.spare_count = parts_->spares->ready_count();
+    if (parts_->checkpointer) {
+        if (const auto newest = parts_->checkpointer->newest()) {
+            status.checkpoint_generation = newest->generation;
+            status.checkpoint_size = newest->size;
+            status.checkpoint_segment = newest->segment_number;
+        }
+        if (const auto error = parts_->checkpointer->error()) status.checkpoint_error = error->text;
+    }
     // The writer may be held up inside of the kernel, so others look at the time as well.
     const std::int64_t oldest = writer.oldest_submit_ns();
     const std::int64_t age = oldest == 0 ? 0 : real_environment().monotonic_ns() - oldest;

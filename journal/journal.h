@@ -49,6 +49,9 @@ struct Options {
     std::uint32_t in_flight_max = 2;          // writes at a time
     std::uint32_t spare_count = 2;            // segments prepared ahead
     Policy policy = Policy::group;
+    bool checkpoints = true;
+    std::function<Duration(std::string_view queue)>
+        dedup_window;                       // what checkpoints keep ids for; empty: none
     IoChoice io = IoChoice::automatic;      // PINNACE_NO_IO_URING=1 in the environment forces pwritev2
     std::uint32_t body_request_max = 1024;  // cold reads under way
     // Waiting of the journal thread when there is nothing to do: it yields, then naps, then sleeps until
@@ -97,8 +100,11 @@ struct Recovered {
     std::uint64_t batch_count = 0;
     std::uint64_t byte_count = 0;  // read
     std::uint64_t segment_count = 0;
-    RecordKind last_kind = RecordKind::none;  // stop: the former life ended in order
-    Position last_position = 0;               // the highest one of a message
+    std::uint64_t checkpoint_generation = 0;    // 0: none was used
+    std::uint64_t checkpoint_record_count = 0;  // of it; record_count counts those behind it
+    std::vector<std::string> remarks;           // on what was not whole and could be done without
+    RecordKind last_kind = RecordKind::none;    // stop: the former life ended in order
+    Position last_position = 0;                 // the highest one of a message
     TimeStamp time;
     std::optional<TornTail> torn_tail;
 };
@@ -132,6 +138,10 @@ struct Status {
     std::uint64_t byte_count = 0;  // written, padding included
     std::uint64_t segment_count = 0;
     std::uint64_t spare_count = 0;
+    std::uint64_t checkpoint_generation = 0;  // of the newest one; 0: there is none
+    std::uint64_t checkpoint_size = 0;
+    std::uint64_t checkpoint_segment = 0;  // the last segment that it reaches
+    std::string checkpoint_error;          // of the latest try, if that failed
 };
 
 // A body that is no longer in the log (rule 16). Only records that are durable can be asked for.

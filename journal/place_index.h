@@ -21,6 +21,8 @@ class PlaceIndex {
         entries_.push_back({first, place});
         last_position_ = std::max(last_position_, last);
     }
+    // The last batch that was added has messages up to this one.
+    void reach(Position last) { last_position_ = std::max(last_position_, last); }
     // The batch that holds the message, if any does.
     std::optional<Place> find(Position position) const {
         if (entries_.empty() || position < entries_.front().first || position > last_position_)

@@ -4,27 +4,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "journal/checkpoint.h"
 #include "journal/lock.h"
+#include "journal/open_file.h"
 
 namespace pinnace::journal {
 namespace {
-
-// An open file that is closed whatever happens.
-class OpenFile {
- public:
-    OpenFile(Files& files, Files::Handle file) : files_(files), file_(file) {}
-    ~OpenFile() {
-        if (file_ >= 0) files_.close(file_);
-    }
-    OpenFile(const OpenFile&) = delete;
-    OpenFile& operator=(const OpenFile&) = delete;
-    Files::Handle get() const { return file_; }
-    Files::Handle give() { return std::exchange(file_, -1); }
-
- private:
-    Files& files_;
-    Files::Handle file_;
-};
 
 Error foreign(const Files& files, std::string_view name, std::string_view why) {
     return {ErrorKind::foreign, files.path(name) + " " + std::string(why) + "; nothing was changed.",
@@ -57,6 +42,10 @@ std::expected<void, Error> check_links(const Files& files, const Survey& survey)
     const FoundSegment* previous = nullptr;
     for (const FoundSegment& segment : survey.active) {
         const SegmentHeader& header = segment.header;
+        if (previous == nullptr && header.segment_number > 1 && !survey.checkpoints.empty()) {
+            previous = &segment;  // find_checkpoints() looks at what it continues
+            continue;
+        }
         const std::uint64_t previous_number = previous == nullptr ? 0 : previous->header.segment_number;
         if (header.segment_number != previous_number + 1) {
             return std::unexpected(
@@ -108,6 +97,10 @@ std::expected<Survey, Error> survey(Files& files, const std::vector<std::string>
         if (name == kLockName || std::ranges::find(names_allowed, name) != names_allowed.end()) continue;
         if (is_preparing_name(name)) {
             result.leftovers.push_back(name);
+        } else if (const auto generation = parse_checkpoint_name(name)) {
+            result.checkpoints.push_back(*generation);
+        } else if (name == kCheckpointReserveName) {
+            continue;
         } else if (parse_segment_name(name)) {
             if (const auto sorted = sort_by_state(files, name, result); !sorted)
                 return std::unexpected(sorted.error());
@@ -124,11 +117,18 @@ namespace {
 
 class Replay {
  public:
-    Replay(Files& files, const Survey& survey, BatchSink& sink)
-        : files_(files), survey_(survey), sink_(sink) {}
+    Replay(Files& files, const Survey& survey, Extent extent, BatchSink& sink)
+        : files_(files), survey_(survey), extent_(extent), sink_(sink) {}
 
-    std::expected<JournalEnd, Error> run() {
+    std::expected<JournalEnd, Error> run(const CheckpointHeader* checkpoint) {
+        if (checkpoint != nullptr) {
+            if (const auto done = begin_with(*checkpoint); !done) return std::unexpected(done.error());
+        }
         for (std::size_t i = 0; i < survey_.active.size(); ++i) {
+            const FoundSegment& found = survey_.active[i];
+            if (checkpoint != nullptr && found.header.segment_number <= checkpoint->segment_number) continue;
+            if (const auto begun = check_begin(found); !begun) return std::unexpected(begun.error());
+            if (extent_ == Extent::ended && i + 1 == survey_.active.size()) break;
             if (const auto done = segment(i); !done) return std::unexpected(done.error());
         }
         end_.recovered.segment_count = survey_.active.size();
@@ -136,6 +136,32 @@ class Replay {
     }
 
  private:
+    std::expected<void, Error> begin_with(const CheckpointHeader& checkpoint) {
+        struct Sink final : CheckpointSink {
+            explicit Sink(BatchSink& to) : sink(to) {}
+            void places(std::span<const PlaceEntry> places) override { sink.places(places); }
+            std::expected<void, Error> records(const SegmentReader& reader, const BatchView& batch) override {
+                return sink.kept(reader, batch);
+            }
+            BatchSink& sink;
+        } sink(sink_);
+        const auto read = read_checkpoint(files_, checkpoint.generation, &sink);
+        if (!read) return std::unexpected(read.error());
+        Recovered& recovered = end_.recovered;
+        recovered.uuid = checkpoint.uuid;
+        recovered.incarnation = checkpoint.incarnation;
+        recovered.checkpoint_generation = checkpoint.generation;
+        recovered.checkpoint_record_count = checkpoint.record_count;
+        recovered.byte_count = checkpoint.size;
+        recovered.last_kind = static_cast<RecordKind>(checkpoint.last_kind);
+        recovered.last_position = checkpoint.last_position;
+        recovered.time = {checkpoint.engine_time, checkpoint.boot_time, checkpoint.boot_id_hash,
+                          checkpoint.wall_time};
+        end_.chain = {checkpoint.batch_sequence, checkpoint.record_sequence, checkpoint.chain};
+        end_.end = checkpoint.end;
+        return {};
+    }
+
     std::expected<void, Error> segment(std::size_t number) {
         const FoundSegment& found = survey_.active[number];
         const SegmentHeader* next =
@@ -145,7 +171,6 @@ class Replay {
             return std::unexpected(file_error(files_, found.name, "cannot be opened", opened.error()));
         const OpenFile file(files_, *opened);
         SegmentReader reader(files_, found.name, file.get(), found.header);
-        if (const auto begun = check_begin(found); !begun) return begun;
         std::uint64_t offset = header_blocks_size(found.header.block_size);
         const std::uint64_t proven_end =
             next == nullptr ? found.header.capacity : next->previous_end.offset();
@@ -266,44 +291,16 @@ class Replay {
 
     Files& files_;
     const Survey& survey_;
+    Extent extent_;
     BatchSink& sink_;
     JournalEnd end_;
 };
 
 }  // namespace
 
-std::expected<JournalEnd, Error> replay(Files& files, const Survey& survey, BatchSink& sink) {
-    return Replay(files, survey, sink).run();
-}
-
-std::expected<void, Error> RecordReplay::batch(const SegmentReader& reader, const BatchView& batch,
-                                               Place place) {
-    if (batch.header().type != BatchType::data) return {};
-    Position first = 0;
-    Position last = 0;
-    std::string refusal;
-    batch.each([&](const BatchRecord& record) {
-        RecordView view{record.header, record.head(), {}};
-        view.body.size = static_cast<std::uint32_t>(record.body().size());
-        view.body.data = record.body().data();
-        if (auto taken = sink_.record(view, place); !taken) {
-            refusal = std::move(taken.error());
-            return false;
-        }
-        if (is_kind(record.header, RecordKind::message)) {
-            if (first == 0) first = record.header.position;
-            last = std::max(last, record.header.position);
-        }
-        return true;
-    });
-    if (!refusal.empty()) {
-        return std::unexpected(Error{ErrorKind::refused,
-                                     "A record of " + reader.name() + " in the batch at offset " +
-                                         std::to_string(place.offset()) + " cannot be used: " + refusal,
-                                     reader.name(), place.offset(), 0});
-    }
-    index_.add(first, last, place);
-    return {};
+std::expected<JournalEnd, Error> replay(Files& files, const Survey& survey,
+                                        const CheckpointHeader* checkpoint, Extent extent, BatchSink& sink) {
+    return Replay(files, survey, extent, sink).run(checkpoint);
 }
 
 }  // namespace pinnace::journal

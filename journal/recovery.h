@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "journal/checkpoint_format.h"
 #include "journal/environment.h"
 #include "journal/files.h"
 #include "journal/journal.h"
@@ -28,7 +29,8 @@ struct FoundSegment {
 struct Survey {
     std::vector<FoundSegment> active;
     std::vector<FoundSegment> prepared;
-    std::vector<std::string> leftovers;  // of a preparation that a crash ended
+    std::vector<std::string> leftovers;      // of a preparation that a crash ended
+    std::vector<std::uint64_t> checkpoints;  // generations, the newest last
 };
 
 // Lists the directory and reads all headers; checks names, links and that no segment is missing.
@@ -41,9 +43,22 @@ struct JournalEnd {
     Place end;  // {}: there is no active segment
 };
 
-// Called for each good batch, in order.
+// The newest checkpoint that is whole comes last; of those before it only the headers were looked at.
+struct FoundCheckpoints {
+    std::vector<CheckpointHeader> whole;
+    std::vector<std::uint64_t> broken;  // generations
+    std::vector<std::string> remarks;   // what is wrong with them
+    std::uint64_t next_generation = 1;
+};
+
+// An error: the journal does not continue what is in one, or segments are gone and none makes up for them.
+std::expected<FoundCheckpoints, Error> find_checkpoints(Files& files, const Survey& survey);
+
+// Called for what a checkpoint holds, then for each good batch behind it, in order.
 class BatchSink {
  public:
+    virtual void places(std::span<const PlaceEntry> places) = 0;
+    virtual std::expected<void, Error> kept(const SegmentReader& reader, const BatchView& batch) = 0;
     virtual std::expected<void, Error> batch(const SegmentReader& reader, const BatchView& batch,
                                              Place place) = 0;
 
@@ -51,8 +66,14 @@ class BatchSink {
     ~BatchSink() = default;
 };
 
-// Reads all of it.
-std::expected<JournalEnd, Error> replay(Files& files, const Survey& survey, BatchSink& sink);
+enum class Extent : std::uint8_t {
+    all,
+    ended,  // but for the last segment, which is in use
+};
+
+// Reads the checkpoint, if one is given, and all that is behind it.
+std::expected<JournalEnd, Error> replay(Files& files, const Survey& survey,
+                                        const CheckpointHeader* checkpoint, Extent extent, BatchSink& sink);
 
 struct BeginOptions {
     std::uint64_t segment_size = 0;
@@ -77,8 +98,14 @@ class RecordReplay final : public BatchSink {
     RecordReplay(RecordSink& sink, PlaceIndex& index) : sink_(sink), index_(index) {}
     std::expected<void, Error> batch(const SegmentReader& reader, const BatchView& batch,
                                      Place place) override;
+    void places(std::span<const PlaceEntry> places) override;
+    std::expected<void, Error> kept(const SegmentReader& reader, const BatchView& batch) override;
 
  private:
+    template <typename Given>
+    std::expected<void, Error> give(const SegmentReader& reader, const BatchView& batch, Place place,
+                                    Given&& given);
+
     RecordSink& sink_;
     PlaceIndex& index_;
 };

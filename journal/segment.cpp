@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/check.h"
+#include "journal/checkpoint_format.h"
 #include "journal/crc32c.h"
 #include "journal/recovery_table.h"
 
@@ -14,15 +15,16 @@ namespace {
 
 constexpr std::size_t kNumberDigits = 16;
 
-std::string numbered(const char* prefix, std::uint64_t number) {
+std::string numbered(const char* prefix, std::uint64_t number, const char* suffix) {
     char text[40];
-    std::snprintf(text, sizeof text, "%s%016llx.seg", prefix, static_cast<unsigned long long>(number));
+    std::snprintf(text, sizeof text, "%s%016llx%s", prefix, static_cast<unsigned long long>(number), suffix);
     return text;
 }
 
-std::optional<std::uint64_t> parse_numbered(std::string_view prefix, std::string_view name) {
-    if (!name.starts_with(prefix) || !name.ends_with(".seg")) return std::nullopt;
-    const std::string_view digits = name.substr(prefix.size(), name.size() - prefix.size() - 4);
+std::optional<std::uint64_t> parse_numbered(std::string_view prefix, std::string_view name,
+                                            std::string_view suffix) {
+    if (!name.starts_with(prefix) || !name.ends_with(suffix)) return std::nullopt;
+    const std::string_view digits = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
     if (digits.size() != kNumberDigits) return std::nullopt;
     std::uint64_t number = 0;
     for (const char digit : digits) {
@@ -61,10 +63,16 @@ std::expected<void, int> write_prepared(Files& files, Files::Handle file, const 
 
 }  // namespace
 
-std::string segment_name(std::uint64_t segment_number) { return numbered("j-", segment_number); }
-std::string preparing_name(std::uint64_t segment_number) { return numbered("new-", segment_number); }
-std::optional<std::uint64_t> parse_segment_name(std::string_view name) { return parse_numbered("j-", name); }
-bool is_preparing_name(std::string_view name) { return parse_numbered("new-", name).has_value(); }
+std::string segment_name(std::uint64_t segment_number) { return numbered("j-", segment_number, ".seg"); }
+std::string preparing_name(std::uint64_t segment_number) { return numbered("new-", segment_number, ".seg"); }
+std::string checkpoint_name(std::uint64_t generation) { return numbered("checkpoint-", generation, ".ckp"); }
+std::optional<std::uint64_t> parse_segment_name(std::string_view name) {
+    return parse_numbered("j-", name, ".seg");
+}
+std::optional<std::uint64_t> parse_checkpoint_name(std::string_view name) {
+    return parse_numbered("checkpoint-", name, ".ckp");
+}
+bool is_preparing_name(std::string_view name) { return parse_numbered("new-", name, ".seg").has_value(); }
 
 CopyVerdict read_segment_header(std::span<const std::byte> bytes, SegmentHeader& header) {
     if (bytes.size() < sizeof(SegmentHeader)) return CopyVerdict::bad;

@@ -34,9 +34,8 @@ std::expected<BatchVerdict, Error> SegmentReader::read(std::uint64_t offset, con
     view_.reset();
     batch_header_ = BatchHeader{};
     if (offset >= header_.capacity) return BatchVerdict::zero;
-    const BatchExpected expected{
-        header_.block_size,   header_.epoch, Place::make(header_.segment_number, offset),
-        chain.batch_sequence, chain.chain,   header_.capacity - offset};
+    const BatchExpected expected{header_.block_size,   header_.epoch, place_of(offset),
+                                 chain.batch_sequence, chain.chain,   header_.capacity - offset};
     const auto block = bytes(offset, header_.block_size);
     if (!block) return std::unexpected(block.error());
     BatchVerdict verdict = read_batch_header(*block, expected, batch_header_);
@@ -71,9 +70,8 @@ std::expected<Remainder, Error> SegmentReader::remainder(std::uint64_t offset) {
         // Sequence, chain and sizes are whatever the header says: only that it is of this place and life
         // counts.
         BatchHeader batch;
-        const BatchExpected expected{
-            header_.block_size,   header_.epoch, Place::make(header_.segment_number, at), 0, 0,
-            header_.capacity - at};
+        const BatchExpected expected{header_.block_size,   header_.epoch, place_of(at), 0, 0,
+                                     header_.capacity - at};
         const BatchVerdict verdict = read_batch_header(*block, expected, batch);
         const bool whole = verdict == BatchVerdict::wrong_sequence || verdict == BatchVerdict::wrong_chain ||
                            verdict == BatchVerdict::good || verdict == BatchVerdict::bad_size;
@@ -85,7 +83,7 @@ std::expected<Remainder, Error> SegmentReader::remainder(std::uint64_t offset) {
         }
     }
     if (found.end > offset) found.evidence = Evidence::residue;
-    if (found.proof > Place::make(header_.segment_number, offset)) found.evidence = Evidence::proof;
+    if (found.proof > place_of(offset)) found.evidence = Evidence::proof;
     return found;
 }
 

@@ -50,6 +50,8 @@ class SegmentReader {
     std::uint64_t byte_count() const { return byte_count_; }
 
  private:
+    // Also of a checkpoint, which has no number and may be longer than 32 bits tell.
+    Place place_of(std::uint64_t offset) const { return {(header_.segment_number << 32) + offset}; }
     // `size` bytes at `offset`, both within the file.
     std::expected<std::span<const std::byte>, Error> bytes(std::uint64_t offset, std::size_t size);
 

@@ -22,6 +22,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -45,6 +46,8 @@ struct WriterOptions {
     std::int64_t mark_after_ns = 100'000'000;
     std::int64_t slow_after_ns = 1'000'000'000;
     std::int64_t stalled_after_ns = 5'000'000'000;
+    std::function<void(std::uint64_t segment_number)>
+        on_roll;  // another segment is in use; empty: nobody asks
 };
 
 // Where the journal goes on: the active segment and what its next batch has to name.

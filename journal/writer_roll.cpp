@@ -104,6 +104,7 @@ void Writer::activated() {
     // Relaxed: figures to show.
     segment_number_.store(segment_.segment_number, std::memory_order_relaxed);
     segment_count_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a figure to show
+    if (options_.on_roll) options_.on_roll(segment_.segment_number);
 }
 
 }  // namespace pinnace::journal

@@ -7,6 +7,8 @@
 #include <bit>
 #include <filesystem>
 #include <future>
+#include <map>
+#include <mutex>
 #include <thread>
 
 #include "bindings/daemon/clock.h"
@@ -123,9 +125,15 @@ struct Engine::Parts {
     std::thread control_thread;
     std::atomic<bool> stopped{false};
     std::mutex stop_mutex;
+    std::mutex dedup_mutex;
+    std::map<std::string, Duration, std::less<>> dedup_windows;  // by queue; checkpoints ask for them
 
     void log(const std::string& line) const {
         if (options.log_line) options.log_line(line);
+    }
+    void note_dedup_windows(const std::vector<QueueConfig>& queues) {
+        const std::lock_guard lock(dedup_mutex);
+        for (const QueueConfig& queue : queues) dedup_windows[queue.name] = queue.dedup_window;
     }
     std::expected<void, std::string> define();
     std::expected<void, std::string> recover();
@@ -183,6 +191,12 @@ std::expected<void, std::string> Engine::Parts::recover() {
     j.message_size_max = static_cast<std::uint32_t>(body_size_max(options));
     j.feed_byte_count = std::bit_floor(std::min<std::uint64_t>(32u << 20, options.segment_size / 4));
     j.io = options.io_uring ? journal::IoChoice::automatic : journal::IoChoice::pwritev2;
+    note_dedup_windows(options.definitions.queues);
+    j.dedup_window = [this](std::string_view name) {
+        const std::lock_guard lock(dedup_mutex);
+        const auto window = dedup_windows.find(name);
+        return window == dedup_windows.end() ? Duration{0} : window->second;
+    };
     j.on_writer_start = [this] {
         prctl(PR_SET_NAME, "pinnace-journal");
         if (!plan.journal) return;
@@ -202,6 +216,7 @@ std::expected<void, std::string> Engine::Parts::recover() {
     report.record_count = recovered.record_count;
     report.clean = recovered.created || recovered.last_kind == RecordKind::stop;
     report.journal_io = journal->status().io;
+    for (const std::string& remark : recovered.remarks) log(remark);
     if (recovered.torn_tail) {
         report.torn_tail =
             fmt::format("{} bytes at {}:{} that were never reported durable", recovered.torn_tail->byte_count,
@@ -351,6 +366,7 @@ std::string Engine::status_json() {
 std::expected<void, std::string> Engine::extend(const Definitions& added,
                                                 const std::vector<QueueConfig>& changed) {
     std::expected<void, std::string> done;
+    parts_->note_dedup_windows(added.queues);
     parts_->in_dispatcher([&] {
         Dispatcher& dispatcher = *parts_->dispatcher;
         Core& core = dispatcher.pump().core();

@@ -76,9 +76,12 @@ std::string make_status(const EngineReport& report, Dispatcher& dispatcher, cons
     fmt::format_to(
         std::back_inserter(out),
         R"("journal":{{"state":"{}","errno":{},"io":{},"records":{},"durable":{},"segment":{},"segments":{},)"
-        R"("spares":{},"batches":{},"bytes_written":{}}},)",
+        R"("spares":{},"batches":{},"bytes_written":{},)"
+        R"("checkpoint":{{"generation":{},"segment":{},"bytes":{},"error":{}}}}},)",
         journal::to_text(j.state), j.os_error, json_text(j.io), dispatcher.log().appended(), j.durable,
-        j.segment_number, j.segment_count, j.spare_count, j.batch_count, j.byte_count);
+        j.segment_number, j.segment_count, j.spare_count, j.batch_count, j.byte_count,
+        j.checkpoint_generation, j.checkpoint_segment, j.checkpoint_size,
+        j.checkpoint_error.empty() ? "null" : json_text(j.checkpoint_error));
     fmt::format_to(std::back_inserter(out), R"("sessions":[)");
     put_sessions(out, sessions);
     fmt::format_to(std::back_inserter(out), R"(],"queues":[)");

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/record_codec.h"
+#include "journal/checkpointer.h"
 #include "journal/recovery.h"
 #include "tests/crash/sim_disk.h"
 #include "tests/journal/support.h"
@@ -35,11 +36,31 @@ struct Found {
     bool operator==(const Found&) const = default;
 };
 
+constexpr std::uint32_t kTopic = 1;
+constexpr std::uint32_t kQueue = 2;
+
+HeadBytes message_head() {
+    HeadBytes head;
+    put_varint(head, 1);
+    QueueEntry entry;
+    entry.queue = kQueue;
+    put_entry(head, entry);
+    return head;
+}
+
 // Collects what comes back and holds it against what was sent.
 class OracleSink final : public RecordSink {
  public:
     std::expected<void, std::string> record(const RecordView& record, Place) override {
-        if (is_kind(record.header, RecordKind::message)) {
+        if (is_kind(record.header, RecordKind::kept)) {
+            if (record.header.number != body_of(record.header.position).size())
+                return std::unexpected("a size that was not sent");
+            kept.insert(record.header.position);
+        } else if (is_kind(record.header, RecordKind::resume) && record.header.subject == kNone) {
+            found.messages = record.header.position - 1;
+            for (Position position = 1; position <= found.messages; ++position)
+                if (!kept.contains(position)) found.removed.insert(position);
+        } else if (is_kind(record.header, RecordKind::message)) {
             const std::string body(reinterpret_cast<const char*>(record.body.data), record.body.size);
             if (record.header.position != found.messages + 1)
                 return std::unexpected("a message out of order");
@@ -55,6 +76,7 @@ class OracleSink final : public RecordSink {
         return {};
     }
     Found found;
+    std::set<Position> kept;
 };
 
 struct Recovery {
@@ -62,6 +84,7 @@ struct Recovery {
     Found found;
     Begun begun;
     PlaceIndex index;
+    FoundCheckpoints checkpoints;
 };
 
 Recovery recover(SimDisk& disk) {
@@ -72,9 +95,16 @@ Recovery recover(SimDisk& disk) {
         result.error = surveyed.error();
         return result;
     }
+    const auto checkpoints = find_checkpoints(disk, *surveyed);
+    if (!checkpoints) {
+        result.error = checkpoints.error();
+        return result;
+    }
+    result.checkpoints = *checkpoints;
     OracleSink sink;
     RecordReplay replaying(sink, result.index);
-    const auto end = replay(disk, *surveyed, replaying);
+    const CheckpointHeader* newest = checkpoints->whole.empty() ? nullptr : &checkpoints->whole.back();
+    const auto end = replay(disk, *surveyed, newest, Extent::all, replaying);
     if (!end) {
         result.error = end.error();
         return result;
@@ -107,6 +137,7 @@ class Enumeration {
     std::uint64_t image_count() const { return image_count_; }
     std::uint64_t torn_count() const { return torn_count_; }
     std::uint64_t crash_point_count() const { return crash_point_count_; }
+    std::uint64_t checkpoint_count() const { return checkpoint_count_; }
 
  private:
     void write(SimDisk& disk, SimEnvironment& environment, Recovery& begin) {
@@ -119,12 +150,18 @@ class Enumeration {
         options.batch_eager_size = 1;
         options.in_flight_max = 3;
         options.step_size_max = 4 * kBlockSizeMin;
+        CheckpointerOptions folding;
+        folding.dedup_window = [](std::string_view) { return Duration{0}; };
+        Checkpointer checkpointer(disk, environment, folding, begin.checkpoints, 1,
+                                  begin.begun.start.segment.segment_number);
+        options.on_roll = [&](std::uint64_t number) { checkpointer.rolled(number); };
         Writer writer(feed, io, disk, spares, begin.index, environment, options, begin.begun.start);
         std::deque<std::string> bodies;
         std::vector<std::pair<bool, Position>> sent;  // by record index: is a message, position
         Position position = 0;
+        define(feed, sent);
         while (reported_.messages < kPositionCount && !::testing::Test::HasFailure()) {
-            switch (random_() % 4) {
+            switch (random_() % 5) {
                 case 0:
                     if (position < kPositionCount && feed.room() > 4096) step(feed, bodies, sent, position);
                     break;
@@ -138,6 +175,12 @@ class Enumeration {
                 case 3:
                     spares.step();
                     break;
+                case 4: {
+                    const auto made = checkpointer.step();
+                    ASSERT_TRUE(made.has_value()) << made.error().text;
+                    if (*made) ++checkpoint_count_;
+                    break;
+                }
             }
             report(writer.durable(), sent);
         }
@@ -151,16 +194,27 @@ class Enumeration {
         writer.drain();
     }
 
+    void define(Feed& feed, std::vector<std::pair<bool, Position>>& sent) {
+        HeadBytes head;
+        put_topic_definition(head, {.name = "t", .message_type = "json"});
+        feed.append(record(RecordKind::define_topic, kTopic, 0), head, nullptr, 0);
+        head.clear();
+        put_queue_definition(head, {.name = "q", .recovery_point = "epoch"});
+        feed.append(record(RecordKind::define_queue, kQueue, 0), head, nullptr, 0);
+        sent.insert(sent.end(), 2, {false, 0});
+        feed.end_step();
+    }
+
     // One to three records that belong together.
     void step(Feed& feed, std::deque<std::string>& bodies, std::vector<std::pair<bool, Position>>& sent,
               Position& position) {
         bodies.push_back(body_of(++position));
         const auto bytes = as_bytes(bodies.back());
-        feed.append(record(RecordKind::message, 1, position), {}, bytes.data(),
+        feed.append(record(RecordKind::message, kTopic, position), message_head(), bytes.data(),
                     static_cast<std::uint32_t>(bytes.size()));
         sent.emplace_back(true, position);
         for (Position removed = position / 2; removed > 0 && removed % 3 == 1; removed = 0) {
-            feed.append(record(RecordKind::remove, 2, removed), {}, nullptr, 0);
+            feed.append(record(RecordKind::remove, kQueue, removed), {}, nullptr, 0);
             sent.emplace_back(false, removed);
         }
         feed.end_step();
@@ -173,7 +227,7 @@ class Enumeration {
             const auto& [message, position] = sent[reported_index_];
             if (message) {
                 reported_.messages = position;
-            } else {
+            } else if (position != 0) {
                 reported_.removed.insert(position);
             }
         }
@@ -224,6 +278,7 @@ class Enumeration {
         disk.on_event = {};
         ASSERT_FALSE(recovered.error.has_value()) << recovered.error->text << " at depth " << depth;
         ASSERT_GE(recovered.found.messages, reported.messages);
+        ASSERT_TRUE(recovered.checkpoints.remarks.empty()) << recovered.checkpoints.remarks.front();
         for (const Position position : reported.removed)
             ASSERT_TRUE(recovered.found.removed.contains(position));
         // An acknowledgment is never there without its message (rule 8).
@@ -246,6 +301,7 @@ class Enumeration {
     std::uint64_t image_count_ = 0;
     std::uint64_t torn_count_ = 0;
     std::uint64_t crash_point_count_ = 0;
+    std::uint64_t checkpoint_count_ = 0;
     Reported reported_;
     RecordIndex reported_index_ = 0;
 };
@@ -263,10 +319,12 @@ TEST(CrashPoints, EveryOneOfThemIsRecoveredToWhatWasReported) {
         ASSERT_NO_FATAL_FAILURE(enumeration.run()) << "seed " << seed;
         ASSERT_FALSE(HasFailure()) << "seed " << seed;
         EXPECT_GT(enumeration.torn_count(), 0u);
-        std::printf("seed %u: %llu crash points, %llu images, %llu torn ends\n", seed,
+        EXPECT_GE(enumeration.checkpoint_count(), 3u);
+        std::printf("seed %u: %llu crash points, %llu images, %llu torn ends, %llu checkpoints\n", seed,
                     static_cast<unsigned long long>(enumeration.crash_point_count()),
                     static_cast<unsigned long long>(enumeration.image_count()),
-                    static_cast<unsigned long long>(enumeration.torn_count()));
+                    static_cast<unsigned long long>(enumeration.torn_count()),
+                    static_cast<unsigned long long>(enumeration.checkpoint_count()));
     }
 }
 

@@ -79,6 +79,7 @@ class SimDisk final : public Files {
     std::expected<void, int> write(Handle file, std::uint64_t offset,
                                    std::span<const std::byte> from) override;
     std::expected<void, int> fill_with_zeros(Handle file, std::uint64_t size, const Pace& pace) override;
+    std::expected<void, int> reserve(Handle, std::uint64_t) override { return {}; }
     std::expected<void, int> sync(Handle file) override;
     std::expected<void, int> rename(const std::string& from, const std::string& to) override;
     std::expected<void, int> remove(const std::string& name) override;

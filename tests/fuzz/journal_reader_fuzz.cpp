@@ -32,6 +32,7 @@ class MemoryFiles final : public Files {
     std::expected<void, int> fill_with_zeros(Handle, std::uint64_t, const Pace&) override {
         return std::unexpected(1);
     }
+    std::expected<void, int> reserve(Handle, std::uint64_t) override { return std::unexpected(1); }
     std::expected<void, int> sync(Handle) override { return {}; }
     std::expected<void, int> rename(const std::string&, const std::string&) override {
         return std::unexpected(1);
@@ -104,6 +105,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     TouchingSink sink;
     PlaceIndex index;
     RecordReplay replaying(sink, index);
-    const auto end = replay(files, *found, replaying);
+    const auto end = replay(files, *found, nullptr, Extent::all, replaying);
     return end.has_value() && sink.sum == 1 ? -1 : 0;
 }

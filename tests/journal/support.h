@@ -83,6 +83,7 @@ inline Options small_options(const std::string& directory) {
     options.lock_wait_ns = 0;
     options.spare_count = 1;
     options.mark_after_ns = 1'000'000'000'000;
+    options.checkpoints = false;
     return options;
 }
 
