@@ -6,6 +6,7 @@
 
 #include "bench/client_bench.h"
 #include "bench/floor.h"
+#include "bench/recovery.h"
 #include "bindings/cli/command.h"
 
 namespace pinnace::cli {
@@ -75,6 +76,28 @@ std::function<int()> declare(CLI::App& app) {
     return [options] { return run(*options, kBench, kCount); };
 }
 
+std::function<int()> declare_recovery(CLI::App& app) {
+    auto choice = std::make_shared<bench::RecoveryChoice>();
+    auto json = std::make_shared<bool>(false);
+    choice->message_count = 10'000'000;
+    app.add_option("--messages", choice->message_count, "messages in the queue [10000000]")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 31))
+        ->type_name("N");
+    app.add_option("--size", choice->size, "bytes of a message [64]")
+        ->check(CLI::Range(1u, 1u << 20))
+        ->type_name("N");
+    app.add_option("--data", choice->data_directory, "empty data directory [a fresh one in $TMPDIR]")
+        ->type_name("DIR");
+    app.add_flag("--json", *json, "one JSON object");
+    return [choice, json] {
+        if (!*json) fmt::print("{}\n", bench::environment());
+        const auto report = bench::recovery(*choice);
+        if (!report) throw CommandError{report.error()};
+        fmt::print("{}\n", *json ? report->to_json() : report->to_text());
+        return kDone;
+    };
+}
+
 const Registration kRegistration({
     .name = "bench",
     .about = "measures this machine and this engine",
@@ -83,6 +106,7 @@ const Registration kRegistration({
                     {"throughput", "messages a second from publish to acknowledged",
                      declare<bench::throughput, 5'000'000>},
                     {"durable", "from publish to persisted, one at a time", declare<bench::durable, 3'000>},
+                    {"recovery", "how long a start takes that finds many messages", declare_recovery},
                     {"floor", "what the machine itself takes for a round trip", declare<run_floor, 200'000>}},
 });
 

@@ -42,6 +42,8 @@ class FoldReplay final : public BatchSink {
         return each(reader, batch, true);
     }
 
+    void begin_again() override {}  // a fold ends with the first error
+
  private:
     std::expected<void, Error> each(const SegmentReader& reader, const BatchView& batch,
                                     bool from_checkpoint) {
@@ -163,12 +165,18 @@ std::expected<CheckpointHeader, Error> Checkpointer::make(const Survey& survey) 
     const CheckpointHeader* last = known_.whole.empty() ? nullptr : &known_.whole.back();
     Fold fold(options_.dedup_window);
     FoldReplay replaying(fold, ending_);
-    const auto noted = replay(files_, survey, last, Extent::ended, replaying);
-    if (!noted) return std::unexpected(noted.error());
+    const auto pass = [&]() -> std::expected<JournalEnd, Error> {
+        if (last != nullptr) {
+            if (const auto loaded = load_checkpoint(files_, *last, replaying); !loaded)
+                return std::unexpected(loaded.error());
+        }
+        return replay(files_, survey, last, Extent::ended, replaying);
+    };
+    if (const auto noted = pass(); !noted) return std::unexpected(noted.error());
     CheckpointWriter writer(files_, environment_.random());
     fold.begin(writer);
     replaying.begin_keeping(writer);
-    const auto end = replay(files_, survey, last, Extent::ended, replaying);
+    const auto end = pass();
     if (!end) return std::unexpected(end.error());
     fold.end(writer);
 

@@ -134,8 +134,7 @@ std::expected<void, Error> Journal::Parts::open(RecordSink& sink) {
     auto checkpoints = find_checkpoints(*files, *found);
     if (!checkpoints) return std::unexpected(checkpoints.error());
     RecordReplay replaying(sink, index);
-    const auto end = replay(*files, *found, checkpoints->whole.empty() ? nullptr : &checkpoints->whole.back(),
-                            Extent::all, replaying);
+    const auto end = read_back(*files, *found, *checkpoints, replaying);
     if (!end) return std::unexpected(end.error());
     auto made_io = make_io(options.io, options.in_flight_max + 2, lock.file());
     if (!made_io) return std::unexpected(made_io.error());

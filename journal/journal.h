@@ -71,6 +71,8 @@ struct Options {
 class RecordSink {
  public:
     virtual std::expected<void, std::string> record(const RecordView& record, Place place) = 0;
+    // A checkpoint turned out not to be whole: what came is void, all of it comes anew.
+    virtual void begin_again() = 0;
 
  protected:
     ~RecordSink() = default;

@@ -121,9 +121,7 @@ class Replay {
         : files_(files), survey_(survey), extent_(extent), sink_(sink) {}
 
     std::expected<JournalEnd, Error> run(const CheckpointHeader* checkpoint) {
-        if (checkpoint != nullptr) {
-            if (const auto done = begin_with(*checkpoint); !done) return std::unexpected(done.error());
-        }
+        if (checkpoint != nullptr) begin_behind(*checkpoint);
         for (std::size_t i = 0; i < survey_.active.size(); ++i) {
             const FoundSegment& found = survey_.active[i];
             if (checkpoint != nullptr && found.header.segment_number <= checkpoint->segment_number) continue;
@@ -136,17 +134,7 @@ class Replay {
     }
 
  private:
-    std::expected<void, Error> begin_with(const CheckpointHeader& checkpoint) {
-        struct Sink final : CheckpointSink {
-            explicit Sink(BatchSink& to) : sink(to) {}
-            void places(std::span<const PlaceEntry> places) override { sink.places(places); }
-            std::expected<void, Error> records(const SegmentReader& reader, const BatchView& batch) override {
-                return sink.kept(reader, batch);
-            }
-            BatchSink& sink;
-        } sink(sink_);
-        const auto read = read_checkpoint(files_, checkpoint.generation, &sink);
-        if (!read) return std::unexpected(read.error());
+    void begin_behind(const CheckpointHeader& checkpoint) {
         Recovered& recovered = end_.recovered;
         recovered.uuid = checkpoint.uuid;
         recovered.incarnation = checkpoint.incarnation;
@@ -159,7 +147,6 @@ class Replay {
                           checkpoint.wall_time};
         end_.chain = {checkpoint.batch_sequence, checkpoint.record_sequence, checkpoint.chain};
         end_.end = checkpoint.end;
-        return {};
     }
 
     std::expected<void, Error> segment(std::size_t number) {

@@ -43,15 +43,15 @@ struct JournalEnd {
     Place end;  // {}: there is no active segment
 };
 
-// The newest checkpoint that is whole comes last; of those before it only the headers were looked at.
+// The newest one comes last.
 struct FoundCheckpoints {
-    std::vector<CheckpointHeader> whole;
-    std::vector<std::uint64_t> broken;  // generations
-    std::vector<std::string> remarks;   // what is wrong with them
+    std::vector<CheckpointHeader> whole;  // as far as was looked at: the headers, or all of the newest
+    std::vector<std::uint64_t> broken;    // generations
+    std::vector<std::string> remarks;     // what is wrong with them
     std::uint64_t next_generation = 1;
 };
 
-// An error: the journal does not continue what is in one, or segments are gone and none makes up for them.
+// Looks at their headers only.
 std::expected<FoundCheckpoints, Error> find_checkpoints(Files& files, const Survey& survey);
 
 // Called for what a checkpoint holds, then for each good batch behind it, in order.
@@ -61,6 +61,8 @@ class BatchSink {
     virtual std::expected<void, Error> kept(const SegmentReader& reader, const BatchView& batch) = 0;
     virtual std::expected<void, Error> batch(const SegmentReader& reader, const BatchView& batch,
                                              Place place) = 0;
+    // The checkpoint was not whole: what came is void, all of it comes anew.
+    virtual void begin_again() = 0;
 
  protected:
     ~BatchSink() = default;
@@ -71,9 +73,16 @@ enum class Extent : std::uint8_t {
     ended,  // but for the last segment, which is in use
 };
 
-// Reads the checkpoint, if one is given, and all that is behind it.
+// Gives what the checkpoint holds.
+std::expected<void, Error> load_checkpoint(Files& files, const CheckpointHeader& checkpoint, BatchSink& sink);
+// Gives the segments behind it, or all where there is none.
 std::expected<JournalEnd, Error> replay(Files& files, const Survey& survey,
                                         const CheckpointHeader* checkpoint, Extent extent, BatchSink& sink);
+
+// The newest checkpoint that is whole and all behind it, or the whole journal: what a start does. Those that
+// turn out not to be whole go from `found.whole` to `found.broken`.
+std::expected<JournalEnd, Error> read_back(Files& files, const Survey& survey, FoundCheckpoints& found,
+                                           BatchSink& sink);
 
 struct BeginOptions {
     std::uint64_t segment_size = 0;
@@ -100,6 +109,10 @@ class RecordReplay final : public BatchSink {
                                      Place place) override;
     void places(std::span<const PlaceEntry> places) override;
     std::expected<void, Error> kept(const SegmentReader& reader, const BatchView& batch) override;
+    void begin_again() override {
+        sink_.begin_again();
+        index_ = PlaceIndex();
+    }
 
  private:
     template <typename Given>

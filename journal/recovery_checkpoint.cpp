@@ -42,28 +42,55 @@ std::expected<void, Error> check_fit(const Files& files, const Survey& survey,
 
 std::expected<FoundCheckpoints, Error> find_checkpoints(Files& files, const Survey& survey) {
     FoundCheckpoints found;
-    if (!survey.checkpoints.empty()) found.next_generation = survey.checkpoints.back() + 1;
-    bool chosen = false;
-    for (auto generation = survey.checkpoints.rbegin(); generation != survey.checkpoints.rend();
-         ++generation) {
-        // Those before the newest whole one are looked at only if they are needed.
-        const auto header = chosen ? read_checkpoint_header(files, *generation)
-                                   : read_checkpoint(files, *generation, nullptr);
-        if (!header && header.error().kind == ErrorKind::newer) return std::unexpected(header.error());
-        if (!header) {
+    for (const std::uint64_t generation : survey.checkpoints) {
+        found.next_generation = generation + 1;
+        const auto header = read_checkpoint_header(files, generation);
+        if (header) {
+            found.whole.push_back(*header);
+        } else if (header.error().kind == ErrorKind::newer) {
+            return std::unexpected(header.error());
+        } else {
             found.remarks.push_back(header.error().text);
-            found.broken.push_back(*generation);
-            continue;
+            found.broken.push_back(generation);
         }
-        if (!chosen) {
-            if (const auto fits = check_fit(files, survey, *header); !fits)
-                return std::unexpected(fits.error());
-        }
-        chosen = true;
-        found.whole.insert(found.whole.begin(), *header);
     }
-    if (chosen || survey.checkpoints.empty()) return found;
-    if (!survey.active.empty() && survey.active.front().header.segment_number == 1) return found;
+    return found;
+}
+
+std::expected<void, Error> load_checkpoint(Files& files, const CheckpointHeader& checkpoint,
+                                           BatchSink& sink) {
+    struct Sink final : CheckpointSink {
+        explicit Sink(BatchSink& batches) : to(batches) {}
+        void places(std::span<const PlaceEntry> places) override { to.places(places); }
+        std::expected<void, Error> records(const SegmentReader& reader, const BatchView& batch) override {
+            return to.kept(reader, batch);
+        }
+        BatchSink& to;
+    } to(sink);
+    const auto read = read_checkpoint(files, checkpoint.generation, &to);
+    if (!read) return std::unexpected(read.error());
+    return {};
+}
+
+std::expected<JournalEnd, Error> read_back(Files& files, const Survey& survey, FoundCheckpoints& found,
+                                           BatchSink& sink) {
+    while (!found.whole.empty()) {
+        const CheckpointHeader newest = found.whole.back();
+        const auto loaded = load_checkpoint(files, newest, sink);
+        if (loaded) {
+            if (const auto fits = check_fit(files, survey, newest); !fits)
+                return std::unexpected(fits.error());
+            return replay(files, survey, &newest, Extent::all, sink);
+        }
+        if (loaded.error().kind == ErrorKind::newer) return std::unexpected(loaded.error());
+        found.remarks.push_back(loaded.error().text);
+        found.broken.push_back(newest.generation);
+        found.whole.pop_back();
+        sink.begin_again();
+    }
+    const bool begins_later = !survey.checkpoints.empty() &&
+                              (survey.active.empty() || survey.active.front().header.segment_number != 1);
+    if (!begins_later) return replay(files, survey, nullptr, Extent::all, sink);
     Error error = damage(files, segment_name(1), 0,
                          "the segment is missing, and no checkpoint is whole that makes up for it");
     for (const std::string& remark : found.remarks) error.text += " " + remark;

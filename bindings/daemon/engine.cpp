@@ -19,6 +19,7 @@
 #include "bindings/daemon/status.h"
 #include "bindings/daemon/waker.h"
 #include "core/action.h"
+#include "core/check.h"
 #include "journal/journal.h"
 #include "shm/listener.h"
 #include "shm/server_handshake.h"
@@ -46,7 +47,9 @@ std::unexpected<std::string> failure(const Refusal& refusal) {
 
 class RecoverySink final : public journal::RecordSink {
  public:
-    RecoverySink(Core& core, FormerLife& former) : core_(core), former_(former) {}
+    // `begin_again` makes a new core and gives it.
+    RecoverySink(Core& core, FormerLife& former, std::function<Core*()> begin_again)
+        : core_(&core), former_(former), begin_again_(std::move(begin_again)) {}
 
     std::expected<void, std::string> record(const RecordView& record, journal::Place) override {
         switch (static_cast<RecordKind>(record.header.kind)) {
@@ -54,15 +57,20 @@ class RecoverySink final : public journal::RecordSink {
                 return former_.apply(record);
             case RecordKind::stop:
                 if (auto applied = former_.apply(record); !applied) return applied;
-                return core_.apply(record);
+                return core_->apply(record);
             default:
-                return core_.apply(record);
+                return core_->apply(record);
         }
+    }
+    void begin_again() override {
+        former_.forget();
+        core_ = begin_again_();
     }
 
  private:
-    Core& core_;
+    Core* core_;
     FormerLife& former_;
+    std::function<Core*()> begin_again_;
 };
 
 shm::WaitMode choose_wait(WaitMode wanted, std::size_t core_count) {
@@ -136,6 +144,7 @@ struct Engine::Parts {
         for (const QueueConfig& queue : queues) dedup_windows[queue.name] = queue.dedup_window;
     }
     std::expected<void, std::string> define();
+    std::expected<void, std::string> make_core();
     std::expected<void, std::string> recover();
     std::expected<void, std::string> share();
     std::expected<void, std::string> run();
@@ -160,7 +169,11 @@ std::expected<void, std::string> Engine::Parts::define() {
                         body_size_max(options)));
     if (options.data_directory.empty()) return failure("no data directory is named");
     if (options.socket_path.empty()) options.socket_path = options.data_directory + "/pinnace.sock";
+    return make_core();
+}
 
+// The dispatcher with a core that knows the definitions and nothing else.
+std::expected<void, std::string> Engine::Parts::make_core() {
     CoreOptions core;
     core.ring_entry_count = options.ring_entry_count;
     core.message_count_hint = options.message_count_hint;
@@ -176,7 +189,11 @@ std::expected<void, std::string> Engine::Parts::define() {
 
 std::expected<void, std::string> Engine::Parts::recover() {
     former.emplace(options.rejoin_grace);
-    RecoverySink sink(dispatcher->pump().core(), *former);
+    RecoverySink sink(dispatcher->pump().core(), *former, [this] {
+        const auto made = make_core();
+        PINNACE_CHECK(made.has_value());  // the same definitions as before
+        return &dispatcher->pump().core();
+    });
     journal::Options j;
     j.directory = options.data_directory;
     const std::filesystem::path socket(options.socket_path);

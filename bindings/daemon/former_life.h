@@ -36,6 +36,9 @@ class FormerLife {
     // Recovery: session records in order; `stop` records empty the list.
     std::expected<void, std::string> apply(const RecordView& record);
 
+    // Recovery begins anew.
+    void forget() { missing_.clear(); }
+
     explicit FormerLife(std::int64_t grace_ns) : grace_ns_(grace_ns) {}
 
     // The threads start: waits from now on, unless nobody is missing (an orderly stop leaves nobody).

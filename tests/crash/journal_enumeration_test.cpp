@@ -75,6 +75,10 @@ class OracleSink final : public RecordSink {
         }
         return {};
     }
+    void begin_again() override {
+        found = {};
+        kept.clear();
+    }
     Found found;
     std::set<Position> kept;
 };
@@ -103,8 +107,7 @@ Recovery recover(SimDisk& disk) {
     result.checkpoints = *checkpoints;
     OracleSink sink;
     RecordReplay replaying(sink, result.index);
-    const CheckpointHeader* newest = checkpoints->whole.empty() ? nullptr : &checkpoints->whole.back();
-    const auto end = replay(disk, *surveyed, newest, Extent::all, replaying);
+    const auto end = read_back(disk, *surveyed, result.checkpoints, replaying);
     if (!end) {
         result.error = end.error();
         return result;
@@ -237,7 +240,7 @@ class Enumeration {
     void explore(const SimDisk& disk, const Reported& reported, int depth) {
         if (::testing::Test::HasFailure() || image_count_ >= image_count_max_) return;
         ++crash_point_count_;
-        const std::deque<SimOp> pending = disk.pending();
+        const std::deque<SimOp>& pending = disk.pending();
         const std::size_t count = pending.size();
         const bool all = count <= kEnumeratedMax;
         const std::uint64_t subsets = std::uint64_t{1} << (all ? count : kEnumeratedMax);

@@ -54,6 +54,7 @@ class TouchingSink final : public RecordSink {
             sum += static_cast<unsigned>(record.body.data[i]);
         return {};
     }
+    void begin_again() override {}
     unsigned sum = 0;
 };
 

@@ -68,6 +68,7 @@ class RememberingSink final : public RecordSink {
                         place});
         return {};
     }
+    void begin_again() override { seen.clear(); }
     std::vector<Seen> seen;
     std::int64_t refuse_at = -1;
 };
