@@ -55,7 +55,7 @@ struct Life final : journal::RecordSink {
     std::expected<void, std::string> record(const RecordView& record, journal::Place) override {
         return core.apply(record);
     }
-    void begin_again() override { PINNACE_CHECK(!"a checkpoint that was just made is whole"); }
+    void begin_again() override { PINNACE_CHECK(false); }  // a checkpoint that was just made is whole
     std::expected<void, std::string> begin(const journal::Options& options) {
         QueueConfig queue;
         queue.name = "bench";

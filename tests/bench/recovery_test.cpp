@@ -9,7 +9,7 @@ namespace {
 TEST(RecoveryBench, AllAreBackFromTheJournalAndFromACheckpoint) {
     RecoveryChoice choice;
     choice.message_count = 20'000;
-    choice.segment_size = 16u << 20;
+    choice.segment_size = 32u << 20;
     const auto report = recovery(choice);
     ASSERT_TRUE(report.has_value()) << report.error();
     EXPECT_EQ(report->payload_bytes, 20'000u * 64);
