@@ -171,6 +171,7 @@ struct Machine {
 
     // --- reload.cpp
     std::expected<QueueId, Refusal> add_queue(const QueueConfig& config);
+    void join_by_pattern(QueueId added);
     void change_limits(QueueId id, const QueueConfig& config);
 
     // --- actions.cpp

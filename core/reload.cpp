@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/name_pattern.h"
 #include "core/steps.h"
 
 namespace pinnace {
@@ -23,7 +24,27 @@ std::expected<QueueId, Refusal> Machine::add_queue(const QueueConfig& config) {
         topics[topic].quick_head.clear();
     }
     record_definitions();
+    join_by_pattern(*defined);
+    settle();
     return defined;
+}
+
+// D8: a subscription by a pattern over queues is to the new one too, in its place in the order. One with a
+// filter that the queue cannot have stays as it was, and so does one over topics: it asked for no leases.
+void Machine::join_by_pattern(QueueId added) {
+    for (std::uint32_t slot = 0; slot < subscriptions.size(); ++slot) {
+        const Subscription& subscription = subscriptions[slot];
+        if (subscription.client == kNone || subscription.members.empty() || !is_pattern(subscription.target))
+            continue;
+        const auto pattern = NamePattern::compile(subscription.target);
+        if (!pattern || !pattern->matches(queues[added]->config.name)) continue;
+        std::vector<QueueId> over;
+        for (const Membership& member : subscription.members) over.push_back(member.queue);
+        over.push_back(added);
+        if (!check_filter(subscription.filter, over)) continue;
+        part(slot);
+        join(slot, over);
+    }
 }
 
 void Machine::change_limits(QueueId id, const QueueConfig& config) {

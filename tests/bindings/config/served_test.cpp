@@ -224,6 +224,29 @@ TEST_F(Served, QueuesAndLimitsAreAddedWhileMessagesFlowAndAreThereAfterARestart)
     expect_nothing(subscribers_.at("MQ"));
 }
 
+TEST_F(Served, AQueueThatIsAddedJoinsTheSubscriptionsByAPatternThatItMatches) {
+    serve("patterns.xml");
+    Subscriber& matching = subscribe("^(MQ|Late)$");
+    Subscriber& other = subscribe("^Group");
+    Subscriber& later = subscribe("^(MQ|Late.*)$");
+    Definitions added;
+    added.topics.push_back({"NEWS", "json"});
+    QueueConfig late;
+    late.name = "Late";
+    late.underlying_topics = {"NEWS"};
+    late.max_per_subscription_backlog = 2;
+    late.fairness = Fairness::fast;
+    added.queues.push_back(late);
+    ASSERT_TRUE(engine_->extend(added, {}));
+    for (const char* body : {"1", "2", "3", "4", "5"}) publish("Late", body);
+    // In order of subscribing, and no more than the new queue's limit for each; the last one waits.
+    EXPECT_EQ(bodies(matching, 2), (std::vector<std::string>{"1", "2"}));
+    EXPECT_EQ(bodies(later, 2), (std::vector<std::string>{"3", "4"}));
+    expect_nothing(matching);
+    expect_nothing(later);
+    expect_nothing(other);
+}
+
 TEST_F(Served, ABarrierWaitsForAllBeforeItAndGoesToEveryone) {
     serve("barrier.xml");
     Subscriber& trades = subscribe("Trades");
