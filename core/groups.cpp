@@ -43,6 +43,9 @@ bool Machine::is_due(const MessageState& state) const {
     return state.extra == kNone || extras[state.extra].due <= now;
 }
 
+// The same of one that is in its group and unleased: arm() has given a timer to each one that is not due.
+bool Machine::is_due_in_group(const MessageState& state) const { return !state.timed || is_due(state); }
+
 // The first message that the group may give next; kNone: none, or it may not.
 Handle Machine::next_of_group(const Queue& queue, const Group& group) const {
     Handle handle = group.head;
@@ -53,7 +56,8 @@ Handle Machine::next_of_group(const Queue& queue, const Group& group) const {
         while (handle != kNone && is_leased(states[handle].stage())) handle = states[handle].link_b;
         if (handle != kNone && most != 0 && states[handle].deliveries + 1u >= most) return kNone;
     }
-    if (handle == kNone || states[handle].stage() != Stage::grouped || !is_due(states[handle])) return kNone;
+    if (handle == kNone || states[handle].stage() != Stage::grouped || !is_due_in_group(states[handle]))
+        return kNone;
     if (group.leased != 0 && spent(queue, states[handle]) != 0)
         return kNone;  // it leaves with the last lease
     return handle;
@@ -112,6 +116,7 @@ void Machine::hold_group(Queue& queue, Handle handle, std::uint32_t slot) {
     const std::uint32_t index = extras[state.extra].group;
     Group& group = groups[index];
     group.leased_until = std::max(group.leased_until, state.position);
+    if (state.link_b != kNone) states.prefetch(state.link_b);  // it is first when this one leaves
     if (group.leased++ != 0) return;
     remove_ready(queue, index);
     Subscription& subscription = subscriptions[slot];
@@ -185,8 +190,9 @@ std::uint32_t Machine::give_batch(Queue& queue, std::uint32_t index, std::uint32
     const bool alone = handle != kNone && limit != 0 && states[handle].deliveries + 1u >= limit;
     while (handle != kNone && count < most && queue.leased < queue.config.max_backlog) {
         const MessageState& state = states[handle];
-        if (state.stage() != Stage::grouped || !is_due(state) || !matches_slot(queue, state, filter)) break;
         if (!pulled && !subscriptions[slot].room) break;
+        if (state.stage() != Stage::grouped || !is_due_in_group(state) || !matches_slot(queue, state, filter))
+            break;
         const Handle following = state.link_b;
         lease(queue, handle, slot, pulled);
         ++count;

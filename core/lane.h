@@ -102,7 +102,12 @@ inline void lane_erase(Lane& lane, StateSlab& states, std::uint32_t handle) {
         return;
     }
     (state.link_a == kNone ? lane.fresh_head : states[state.link_a].link_b) = state.link_b;
-    (state.link_b == kNone ? lane.fresh_tail : states[state.link_b].link_a) = state.link_a;
+    if (state.link_b == kNone) {
+        lane.fresh_tail = state.link_a;
+        return;
+    }
+    states[state.link_b].link_a = state.link_a;
+    states.prefetch(state.link_b);  // probably the next one to go
 }
 
 // The oldest one, or kNone.

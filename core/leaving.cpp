@@ -85,7 +85,10 @@ void Machine::place(Queue& queue, Handle handle) {
     if (queue.fifo) {
         state.set_stage(Stage::grouped);
         arm(state, handle);
-        return settle_group(queue, extras[state.extra].group);
+        const std::uint32_t index = extras[state.extra].group;
+        // A group is ready by its first message, whatever comes behind that.
+        if (groups[index].head != handle && groups[index].ready_class < kStickyClass) return;
+        return settle_group(queue, index);
     }
     if (state.barrier) {
         state.set_stage(Stage::barrier);

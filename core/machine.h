@@ -225,6 +225,7 @@ struct Machine {
     void part_group(Queue& queue, Handle handle, std::uint32_t group);
     void remove_ready(Queue& queue, std::uint32_t group);
     bool is_due(const MessageState& state) const;
+    bool is_due_in_group(const MessageState& state) const;
     Handle next_of_group(const Queue& queue, const Group& group) const;
     void refresh_group(Queue& queue, std::uint32_t group);
     void settle_group(Queue& queue, std::uint32_t group);

@@ -45,6 +45,12 @@ class Slab {
     const T& operator[](std::uint32_t index) const {
         return chunks_[index >> kChunkBits][index & (kChunkCount - 1)];
     }
+    // It is needed soon, and may be far away: a record is one to three cache lines.
+    void prefetch(std::uint32_t index) const {
+        const char* record = reinterpret_cast<const char*>(&(*this)[index]);
+        __builtin_prefetch(record);
+        __builtin_prefetch(record + sizeof(T) - 1);
+    }
     // Whether the index was ever given out; what a peer says is checked with this first.
     bool contains(std::uint32_t index) const { return index < high_; }
     void reserve(std::uint32_t count) {

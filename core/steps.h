@@ -86,7 +86,10 @@ inline BodyRef Machine::body_of(const MessageState& state) const {
     delivery.count = static_cast<std::uint32_t>(state.deliveries);
     delivery.handle = handle;
     delivery.published = state.published;
-    delivery.body = body;
+    // Field by field: one wide load behind the narrow stores of a body just made would wait for them.
+    delivery.body.log = body.log;
+    delivery.body.size = body.size;
+    delivery.body.data = body.data;
     delivery.body_position = body_position(state);
     return delivery;
 }
@@ -97,11 +100,12 @@ inline BodyRef Machine::body_of(const MessageState& state) const {
     Subscription& subscription = subscriptions[state.holder & kSlotMask];
     clients[subscription.client].use_ring_place();
     update_room_of(subscription);
-    state.set_stage(queue.at_most_once ? Stage::outstanding : Stage::leased);
     const Time deadline =
         queue.at_most_once || queue.config.lease_period == kNever ? kNever : now + queue.config.lease_period;
     Delivery delivery = delivery_of(state, handle, body);
     delivery.deadline = deadline;
+    // After its word was read: a load waits for a narrower store before it until that has reached the cache.
+    state.set_stage(queue.at_most_once ? Stage::outstanding : Stage::leased);
     state.cold = effects.deliver(delivery) ? 0 : 1;
     if (!state.cold && deadline != kNever) wheel.insert(states, state, handle, deadline);
 }
@@ -119,6 +123,7 @@ inline BodyRef Machine::body_of(const MessageState& state) const {
     if (state.deliveries < kDeliveriesMax) state.deliveries = (state.deliveries + 1) & kDeliveriesMax;
     state.lease = ++lease_counter & ((std::uint64_t{1} << 40) - 1);
     state.holder = subscription.holder_id;
+    Directory::expect_erase(blocks, state);
     if (queue.fifo) {
         hold_group(queue, handle, slot);
     } else {
@@ -182,6 +187,8 @@ inline BodyRef Machine::body_of(const MessageState& state) const {
 // The ordinary way out: it was processed.
 [[gnu::always_inline]] inline void Machine::leave_processed(Queue& queue, Handle handle,
                                                             MessageState& state) {
+    // The room that becomes free goes to the next one of its kind, which may lie far away.
+    if (const Handle next = lanes[state.lane].fresh_head; next != kNone) states.prefetch(next);
     if (!recovering) record(RecordKind::remove, queue.journal_id, state.position, 0);
     if (is_leased(state.stage())) {
         unlease(queue, state);
