@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "bench/client_bench.h"
+#include "bench/core_commands.h"
 #include "bench/floor.h"
 #include "bench/recovery.h"
 #include "bindings/cli/command.h"
@@ -107,7 +108,8 @@ const Registration kRegistration({
                      declare<bench::throughput, 5'000'000>},
                     {"durable", "from publish to persisted, one at a time", declare<bench::durable, 3'000>},
                     {"recovery", "how long a start takes that finds many messages", declare_recovery},
-                    {"floor", "what the machine itself takes for a round trip", declare<run_floor, 200'000>}},
+                    {"floor", "what the machine itself takes for a round trip", declare<run_floor, 200'000>},
+                    {"depth", "memory and speed of the core over many queued messages", declare_depth}},
 });
 
 }  // namespace

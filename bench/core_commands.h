@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands of `pinnace bench` that measure the core alone, without an engine.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <functional>
+
+namespace pinnace::cli {
+
+std::function<int()> declare_depth(CLI::App& app);
+
+}  // namespace pinnace::cli
