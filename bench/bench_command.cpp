@@ -109,7 +109,8 @@ const Registration kRegistration({
                     {"durable", "from publish to persisted, one at a time", declare<bench::durable, 3'000>},
                     {"recovery", "how long a start takes that finds many messages", declare_recovery},
                     {"floor", "what the machine itself takes for a round trip", declare<run_floor, 200'000>},
-                    {"depth", "memory and speed of the core over many queued messages", declare_depth}},
+                    {"depth", "memory and speed of the core over many queued messages", declare_depth},
+                    {"filter", "what a filter costs for a message of each type", declare_filter}},
 });
 
 }  // namespace

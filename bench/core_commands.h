@@ -8,5 +8,6 @@
 namespace pinnace::cli {
 
 std::function<int()> declare_depth(CLI::App& app);
+std::function<int()> declare_filter(CLI::App& app);
 
 }  // namespace pinnace::cli
