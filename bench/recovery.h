@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long a start takes that finds many messages in its queue: against a plain read of the same files,
-// once from
-// the whole journal and once from a checkpoint. The page cache is emptied of the files before each.
+// once from the whole journal and once from a checkpoint. The page cache is emptied of the files before each.
 #pragma once
 
 #include <cstdint>

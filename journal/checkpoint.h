@@ -70,8 +70,7 @@ class CheckpointSink {
 std::expected<CheckpointHeader, Error> read_checkpoint_header(Files& files, std::uint64_t generation);
 
 // Reads all of it; without a sink only to see that it is whole. What is wrong with it is an error of the
-// kind damaged
-// or newer.
+// kind damaged or newer.
 std::expected<CheckpointHeader, Error> read_checkpoint(Files& files, std::uint64_t generation,
                                                        CheckpointSink* sink);
 

@@ -3,8 +3,7 @@
 //
 // A checkpoint is a file of batches like those of a segment, whose records are what core/fold.h leaves of all
 // records up to the end of one segment. It is believed as a whole or not at all: the header names the last
-// batch's
-// chain. Before each batch of records comes one that says where the bodies of its messages lie.
+// batch's chain. Before each batch of records comes one that says where the bodies of its messages lie.
 #pragma once
 
 #include <optional>

@@ -44,6 +44,9 @@ class FoldReplay final : public BatchSink {
 
     void begin_again() override {}  // a fold ends with the first error
 
+    // The oldest segment with a body that is needed, after the second pass.
+    std::uint64_t needed_segment() const { return needed_; }
+
  private:
     std::expected<void, Error> each(const SegmentReader& reader, const BatchView& batch,
                                     bool from_checkpoint) {
@@ -57,8 +60,9 @@ class FoldReplay final : public BatchSink {
             if (writer_ == nullptr) {
                 if (auto noted = fold_.note(view); !noted) refusal = std::move(noted.error());
             } else {
-                writer_->next_place(from_checkpoint ? place_of(record.header.position) : place_);
-                fold_.keep(view, *writer_);
+                const Place place = from_checkpoint ? place_of(record.header.position) : place_;
+                writer_->next_place(place);
+                if (fold_.keep(view, *writer_)) needed_ = std::min(needed_, place.segment_number());
             }
             return refusal.empty();
         });
@@ -79,6 +83,7 @@ class FoldReplay final : public BatchSink {
     Place place_;
     std::vector<PlaceEntry> places_;
     std::size_t next_place_ = 0;
+    std::uint64_t needed_ = UINT64_MAX;
 };
 
 }  // namespace
@@ -90,6 +95,7 @@ Checkpointer::Checkpointer(Files& files, Environment& environment, CheckpointerO
       options_(std::move(options)),
       known_(std::move(found)),
       first_segment_(first_segment),
+      oldest_segment_(first_segment),
       active_(active) {
     if (known_.whole.empty()) return;
     newest_ = known_.whole.back();
@@ -158,6 +164,7 @@ std::expected<bool, Error> Checkpointer::step() {
         newest_ = *made;
     }
     if (const auto dropped = drop_old(); !dropped) return std::unexpected(dropped.error());
+    if (const auto released = release_segments(); !released) return std::unexpected(released.error());
     return true;
 }
 
@@ -179,6 +186,7 @@ std::expected<CheckpointHeader, Error> Checkpointer::make(const Survey& survey) 
     const auto end = pass();
     if (!end) return std::unexpected(end.error());
     fold.end(writer);
+    needed_segment_ = 0;  // until this one is known to be whole
 
     const SegmentHeader& covered = survey.active[survey.active.size() - 2].header;
     CheckpointHeader header;
@@ -199,7 +207,39 @@ std::expected<CheckpointHeader, Error> Checkpointer::make(const Survey& survey) 
     header.last_kind = static_cast<std::uint32_t>(end->recovered.last_kind);
     const auto made = writer.finish(header);
     if (!made) return made;
-    return read_checkpoint(files_, made->generation, nullptr);
+    const auto whole = read_checkpoint(files_, made->generation, nullptr);
+    if (whole) needed_segment_ = replaying.needed_segment();
+    return whole;
+}
+
+// A start that has to fall back to the older checkpoint reads all that is behind that one.
+std::expected<void, Error> Checkpointer::release_segments() {
+    if (known_.whole.size() < 2) return {};
+    const std::uint64_t reached = known_.whole[known_.whole.size() - 2].segment_number;
+    std::vector<std::uint64_t> sizes;  // from the oldest one on
+    std::uint64_t total = 0;
+    for (std::uint64_t number = oldest_segment_; number < first_segment_; ++number) {
+        const std::string name = segment_name(number);
+        const auto opened = files_.open(name, Access::direct);
+        if (!opened) return std::unexpected(file_error(files_, name, "cannot be opened", opened.error()));
+        const OpenFile file(files_, *opened);
+        const auto size = files_.size(file.get());
+        if (!size) return std::unexpected(file_error(files_, name, "cannot be read", size.error()));
+        sizes.push_back(*size);
+        total += *size;
+    }
+    for (const std::uint64_t size : sizes) {
+        if (total <= options_.retention || oldest_segment_ > reached || oldest_segment_ >= needed_segment_)
+            return {};
+        const std::string name = segment_name(oldest_segment_);
+        auto done = files_.remove(name);
+        // One after the other: else a crash could leave one before one that is gone.
+        if (done) done = files_.sync_directory();
+        if (!done) return std::unexpected(file_error(files_, name, "cannot be removed", done.error()));
+        ++oldest_segment_;
+        total -= size;
+    }
+    return {};
 }
 
 // Those that are not needed, or of no use, become room for the next one.

@@ -172,6 +172,7 @@ std::expected<void, Error> Journal::Parts::open(RecordSink& sink) {
         CheckpointerOptions folding;
         folding.dedup_window = options.dedup_window;
         if (!folding.dedup_window) folding.dedup_window = [](std::string_view) { return Duration{0}; };
+        folding.retention = options.retention;
         folding.on_start = options.on_helper_start;
         checkpointer.emplace(*files, environment, std::move(folding), std::move(*checkpoints), first, active);
         writing.on_roll = [this](std::uint64_t number) { checkpointer->rolled(number); };

@@ -50,6 +50,8 @@ struct Options {
     std::uint32_t spare_count = 2;            // segments prepared ahead
     Policy policy = Policy::group;
     bool checkpoints = true;
+    std::uint64_t retention =
+        10'000'000'000;  // bytes of segments that are kept though nobody needs them (S6)
     std::function<Duration(std::string_view queue)>
         dedup_window;                       // what checkpoints keep ids for; empty: none
     IoChoice io = IoChoice::automatic;      // PINNACE_NO_IO_URING=1 in the environment forces pwritev2

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which checkpoint a start begins with: the newest one that is whole and that the journal continues;
-// without one,
-// the whole journal, as long as it is there.
+// without one, the whole journal, as long as it is there.
 #include <algorithm>
 
 #include "journal/checkpoint.h"

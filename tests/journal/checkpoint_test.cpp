@@ -34,6 +34,7 @@ class CheckpointTest : public ::testing::Test {
     Options options() const {
         Options options = small_options(directory.path());
         options.checkpoints = true;
+        options.retention = retention;
         return options;
     }
 
@@ -56,13 +57,13 @@ class CheckpointTest : public ::testing::Test {
         publish(journal);
     }
 
-    // Messages up to this one; all but each tenth of them are acknowledged.
+    // Messages up to this one; all but some of them are acknowledged.
     void fill(Journal& journal, Position last) {
         RecordIndex index = 0;
         for (; next <= last; ++next) {
             bodies.push_back(body_of(next));  // the journal reads it later
             index = put(journal, record(RecordKind::message, kTopic, next), message_head(), bodies.back());
-            if (next % 10 != 0) index = put(journal, record(RecordKind::remove, kQueue, next), "", "");
+            if (next % every != 0) index = put(journal, record(RecordKind::remove, kQueue, next), "", "");
             journal.feed().end_step();
             publish(journal);
             if (next % 50 == 0) await([&] { return journal.durable() >= index; });
@@ -101,7 +102,7 @@ class CheckpointTest : public ::testing::Test {
     }
     void expect_all_queued() const {
         std::set<Position> expected;
-        for (Position position = 10; position < next; position += 10) expected.insert(position);
+        for (Position position = every; position < next; position += every) expected.insert(position);
         EXPECT_EQ(queued(), expected);
     }
 
@@ -116,6 +117,8 @@ class CheckpointTest : public ::testing::Test {
     RememberingSink sink;
     std::deque<std::string> bodies;
     Position next = 1;
+    Position every = 10;  // of them stays queued
+    std::uint64_t retention = 1u << 30;
     std::uint64_t newest = 0;
     std::uint64_t reached = 0;
 };
@@ -151,6 +154,24 @@ TEST_F(CheckpointTest, BodiesOfMessagesOutOfACheckpointAreRead) {
         EXPECT_TRUE(reply.readable) << position;
         EXPECT_EQ(bytes, body_of(position));
     }
+}
+
+TEST_F(CheckpointTest, ASegmentGoesWhenTheRetentionIsOverAndNothingInItIsNeeded) {
+    retention = 0;
+    every = 1'000'000;  // all are acknowledged
+    ASSERT_NO_FATAL_FAILURE(make());
+    EXPECT_FALSE(std::filesystem::exists(path(segment_name(1))));
+    EXPECT_TRUE(std::filesystem::exists(path(segment_name(reached))));
+    const auto journal = open();
+    ASSERT_NE(journal, nullptr);
+    EXPECT_TRUE(queued().empty());
+    EXPECT_EQ(journal->recovered().last_position, next - 1);
+}
+
+TEST_F(CheckpointTest, ASegmentWithAMessageThatIsQueuedStays) {
+    retention = 0;
+    ASSERT_NO_FATAL_FAILURE(make());
+    EXPECT_TRUE(std::filesystem::exists(path(segment_name(1))));
 }
 
 TEST_F(CheckpointTest, TwoAreKeptAndRoomForTheNextOne) {

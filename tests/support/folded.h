@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a checkpoint would hold of records, in memory: folded from the front in two generations, so that
-// what was
-// folded is folded again.
+// what was folded is folded again.
 #pragma once
 
 #include <functional>
