@@ -24,7 +24,7 @@ struct Action {
         ActionStep::Kind kind = ActionStep::Kind::publish_message;
         Template data;
         ActionPublish to;
-        std::uint32_t type = 0;                // extract: of the data
+        std::uint32_t type = 0;                // of the data
         std::vector<expr::Expression> values;  // extract: what becomes the next variables
     };
     std::vector<Step> steps;
@@ -36,7 +36,9 @@ enum ActionVariable : std::uint8_t { kAmpsData, kAmpsReason, kAmpsDatetime, kAmp
 std::vector<std::string> action_variable_names();
 
 // An extracted value's text is cut at this size, so that the size of what is published has a bound.
+// Escaped for JSON, a byte becomes six characters at most.
 inline constexpr std::size_t kExtractedSizeMax = 65'536;
+inline constexpr std::size_t kEscapedSizeMax = 6 * kExtractedSizeMax;
 
 // The bodies that the action publishes for one message are not larger together, if those of messages are
 // at most `message_size_max`.

@@ -18,6 +18,13 @@ std::string two_digits(std::int64_t value) {
     return {static_cast<char>('0' + value / 10 % 10), static_cast<char>('0' + value % 10)};
 }
 
+// As it stands between the quotes of a JSON text.
+std::string escaped(std::string_view text) {
+    if (text.empty()) return {};  // as a value it is NULL
+    const std::string quoted = expr::json_of(expr::Value::text(text));
+    return quoted.substr(1, quoted.size() - 2);
+}
+
 }  // namespace
 
 std::vector<std::string> action_variable_names() {
@@ -57,7 +64,7 @@ std::uint64_t action_body_size_max(const ActionConfig& action, std::uint64_t mes
         if (step.kind == ActionStep::Kind::publish_message) {
             most += data->text_size() + message_size_max * data->count(kAmpsData);
             for (std::uint32_t name = kAmpsData + 1; name < names.size(); ++name)
-                most += data->count(name) * (name <= kAmpsBookmark ? kOtherSizeMax : kExtractedSizeMax);
+                most += data->count(name) * (name <= kAmpsBookmark ? kOtherSizeMax : kEscapedSizeMax);
         }
         for (const auto& value : step.values) names.push_back(value.first);
     }
@@ -157,10 +164,11 @@ void Machine::render_actions(const Queue& queue, const MessageState& state, std:
     for (const std::uint32_t index : queue.actions) {
         const Action& action = actions[index];
         std::vector<std::string_view> values{data, reason, datetime, queue.config.name, bookmark};
+        std::vector<std::string_view> json_values = values;
         std::deque<std::string> extracted;
         for (const Action::Step& step : action.steps) {
             std::string text;
-            step.data.render(values, text);
+            step.data.render(evaluator.is_json(step.type) ? json_values : values, text);
             if (step.kind == ActionStep::Kind::publish_message) {
                 rendered.push_back({step.to, std::move(text)});
                 continue;
@@ -168,11 +176,13 @@ void Machine::render_actions(const Queue& queue, const MessageState& state, std:
             read_body(step.type, routes[state.route].topic, reinterpret_cast<const std::byte*>(text.data()),
                       static_cast<std::uint32_t>(text.size()));
             std::array<char, expr::kNumberTextSizeMax> buffer;
-            for (const expr::Expression& value : step.values)
-                extracted.emplace_back(
-                    expr::text_of(evaluator.eval(value), buffer).substr(0, kExtractedSizeMax));
-            values.resize(kAmpsBookmark + std::size_t{1});
-            values.insert(values.end(), extracted.begin(), extracted.end());
+            for (const expr::Expression& value : step.values) {
+                const std::string_view found = expr::text_of(evaluator.eval(value), buffer);
+                extracted.emplace_back(found.substr(0, kExtractedSizeMax));
+                values.push_back(extracted.back());
+                extracted.push_back(escaped(extracted.back()));
+                json_values.push_back(extracted.back());
+            }
         }
     }
 }

@@ -14,6 +14,7 @@ std::expected<void, std::string> Evaluator::define(const expr::MessageType& defi
     if (!reader) return std::unexpected(reader.error());
     auto type = std::make_unique<Type>();
     type->name = definition.name;
+    type->is_json = definition.format == "json";
     type->reader = std::move(*reader);
     types_.push_back(std::move(type));
     return {};

@@ -27,6 +27,7 @@ class Evaluator {
     bool known(std::string_view message_type) const;
     // The number of a message type. One that is not known (a topic of a former configuration) is opaque.
     std::uint32_t type(std::string_view message_type);
+    bool is_json(std::uint32_t type) const { return types_[type]->is_json; }
     // Bound to the type's fields. The error is the compiler's text, which names the column.
     std::expected<expr::Expression, std::string> compile(std::string_view text, std::uint32_t type,
                                                          std::string_view place, expr::FunctionSet refused);
@@ -39,6 +40,7 @@ class Evaluator {
  private:
     struct Type {
         std::string name;
+        bool is_json = false;
         std::unique_ptr<expr::MessageReader> reader;
         expr::FieldSet fields;
         expr::FieldValues values;
