@@ -185,6 +185,7 @@ void Core::query(QueueId id, const std::function<bool(const QueuedMessage&)>& vi
 }
 
 std::uint64_t Core::durable_digest() const { return state_->durable_digest(); }
+std::uint64_t Core::evaluation_count() const { return state_->evaluator.evaluation_count(); }
 std::size_t Core::state_byte_count() const { return state_->state_byte_count(); }
 
 }  // namespace pinnace

@@ -304,7 +304,8 @@ class Core {
     void query(QueueId queue, const std::function<bool(const QueuedMessage&)>& visit) const;
     // Hash of the durable state: equal for equal durable states, whatever way led there (rule 10).
     std::uint64_t durable_digest() const;
-    std::size_t state_byte_count() const;  // of all message state, indexes included (D11)
+    std::uint64_t evaluation_count() const;  // of expressions, on messages (D11)
+    std::size_t state_byte_count() const;    // of all message state, indexes included (D11)
 
  private:
     struct State;

@@ -33,8 +33,15 @@ class Evaluator {
                                                          std::string_view place, expr::FunctionSet refused);
     // `data` may be null: then all fields are NULL.
     void read(std::uint32_t type, const std::byte* data, std::uint32_t size);
-    bool matches(const expr::Expression& expression) { return expression.matches(*values_, context_); }
-    expr::Value eval(const expr::Expression& expression) { return expression.eval(*values_, context_); }
+    bool matches(const expr::Expression& expression) {
+        ++evaluation_count_;
+        return expression.matches(*values_, context_);
+    }
+    expr::Value eval(const expr::Expression& expression) {
+        ++evaluation_count_;
+        return expression.eval(*values_, context_);
+    }
+    std::uint64_t evaluation_count() const { return evaluation_count_; }
     expr::MessageFacts& facts() { return context_.facts; }
 
  private:
@@ -48,6 +55,7 @@ class Evaluator {
     std::vector<std::unique_ptr<Type>> types_;
     expr::FieldValues* values_ = nullptr;
     expr::EvalContext context_;
+    std::uint64_t evaluation_count_ = 0;
 };
 
 }  // namespace pinnace
