@@ -9,8 +9,15 @@ namespace pinnace::shm {
 LogReader::LogReader(const LogGeometry& geometry, const Regions& regions, std::uint64_t* pins)
     : message_size_max_(geometry.message_size_max), pins_(pins) {
     auto view = [](const AreaGeometry& area, const std::byte* region, bool spans_slots) {
-        return AreaView{area, reinterpret_cast<const std::uint64_t*>(region), region + area.table_size(),
-                        area.slot_shift(), spans_slots};
+        AreaView out;
+        out.generations = reinterpret_cast<const std::uint64_t*>(region);
+        out.data = region + area.table_size();
+        out.slot_mask = area.slot_count - 1;
+        out.data_mask = area.data_size() - 1;
+        out.unit = spans_slots ? area.data_size() : area.slot_size;
+        out.slot_shift = area.slot_shift();
+        out.end_max = ((std::uint64_t{1} << 48) << out.slot_shift) - 1;
+        return out;
     };
     areas_ = {view(geometry.small, regions.small, false), view(geometry.large, regions.large, true),
               view(geometry.reread, regions.reread, true)};
@@ -18,11 +25,11 @@ LogReader::LogReader(const LogGeometry& geometry, const Regions& regions, std::u
 
 bool LogReader::is_possible(LogPosition position, std::uint32_t size) const {
     if (position.area() == Area::cold || size > message_size_max_) return false;
-    if (position.byte_position() % kLogFrameAlignment != 0) return false;
+    const std::uint64_t start = position.byte_position();
+    if (start % kLogFrameAlignment != 0) return false;
     const AreaView& view = area(position.area());
-    const std::uint64_t unit = view.spans_slots ? view.geometry.data_size() : view.geometry.slot_size;
-    if (kLogHeaderSize + std::uint64_t{size} > space_to_end(position.byte_position(), unit)) return false;
-    return (position.byte_position() + kLogHeaderSize + size) >> view.slot_shift < (std::uint64_t{1} << 48);
+    const std::uint64_t length = kLogHeaderSize + std::uint64_t{size};
+    return length <= space_to_end(start, view.unit) && start + length <= view.end_max;
 }
 
 PinnedSlots LogReader::slots_of(LogPosition position, std::uint32_t size) const {
@@ -37,15 +44,19 @@ bool LogReader::are_current(const PinnedSlots& slots) const {
     for (std::uint64_t i = 0; i < slots.slot_count; ++i) {
         const std::uint64_t number = slots.first_slot + i;
         // Relaxed: fences stand between this and the copy or the pin.
-        if (load_relaxed(view.generations[offset_of(number, view.geometry.slot_count)]) != number + 1)
-            return false;
+        if (load_relaxed(view.generations[number & view.slot_mask]) != number + 1) return false;
     }
     return true;
 }
 
 const std::byte* LogReader::frame(LogPosition position) const {
     const AreaView& view = area(position.area());
-    return view.data + offset_of(position.byte_position(), view.geometry.data_size());
+    return view.data + (position.byte_position() & view.data_mask);
+}
+
+// The word in front of the body that a client wants.
+std::int64_t LogReader::published(const std::byte* frame) {
+    return load_relaxed(reinterpret_cast<const LogHeader*>(frame)->published);
 }
 
 BodyStatus LogReader::copy(LogPosition position, std::span<std::byte> out, std::int64_t& published) const {
@@ -53,12 +64,11 @@ BodyStatus LogReader::copy(LogPosition position, std::span<std::byte> out, std::
     const auto size = static_cast<std::uint32_t>(out.size());
     if (!is_possible(position, size)) return BodyStatus::violation;
     const std::byte* from = frame(position);
-    LogHeader header;
-    copy_shared(reinterpret_cast<std::byte*>(&header), from, sizeof(header));
+    const std::int64_t time = LogReader::published(from);
     if (size != 0) copy_shared(out.data(), from + kLogHeaderSize, size);
     copied_fence();
     if (!are_current(slots_of(position, size))) return BodyStatus::gone;
-    published = header.published;
+    published = time;
     return BodyStatus::ok;
 }
 
@@ -79,9 +89,7 @@ std::expected<LogView, BodyStatus> LogReader::pin(LogPosition position, std::uin
     view.reader_ = this;
     full_fence();  // pair: pin
     if (!are_current(view.slots_)) return std::unexpected(BodyStatus::gone);
-    LogHeader header;
-    copy_shared(reinterpret_cast<std::byte*>(&header), frame(position), sizeof(header));
-    view.published_ = header.published;
+    view.published_ = published(frame(position));
     view.body_ = {frame(position) + kLogHeaderSize, size};
     return view;
 }

@@ -86,17 +86,20 @@ class LogReader {
  private:
     friend class LogView;
     struct AreaView {
-        AreaGeometry geometry;
         const std::uint64_t* generations = nullptr;
         const std::byte* data = nullptr;
+        std::uint64_t slot_mask = 0;  // of slot numbers
+        std::uint64_t data_mask = 0;  // of byte positions
+        std::uint64_t unit = 0;       // no frame straddles a multiple of it
+        std::uint64_t end_max = 0;    // no frame ends beyond: slot numbers have 48 bits
         unsigned slot_shift = 0;
-        bool spans_slots = true;
     };
 
     const AreaView& area(Area which) const { return areas_[static_cast<std::size_t>(which) - 1]; }
     PinnedSlots slots_of(LogPosition position, std::uint32_t size) const;
     bool are_current(const PinnedSlots& slots) const;
     const std::byte* frame(LogPosition position) const;
+    static std::int64_t published(const std::byte* frame);
 
     std::uint64_t message_size_max_;
     std::array<AreaView, 3> areas_;

@@ -117,6 +117,12 @@ std::expected<void, Error> Publisher::check(std::string_view topic) {
 }
 
 std::expected<Receipt, Error> Publisher::publish(std::string_view topic, std::span<const std::byte> body,
+                                                 Timeout timeout) {
+    if (!session_->is_usable()) return std::unexpected(session_->why_unusable());
+    return session_->outbox().publish(topic, body, timeout);
+}
+
+std::expected<Receipt, Error> Publisher::publish(std::string_view topic, std::span<const std::byte> body,
                                                  const MessageOptions& options, Timeout timeout) {
     if (!session_->is_usable()) return std::unexpected(session_->why_unusable());
     return session_->outbox().publish(topic, body, options, timeout);

@@ -131,7 +131,7 @@ std::expected<void, Error> Inbox::fill(Subscription& subscription, std::size_t m
         // The engine went away in between: it has these messages still, and delivers them again.
         if (!accepted && accepted.error().code == ErrorCode::disconnected) return {};
         if (!accepted) return accepted;
-        if (is_ours) subscription.hand_ready(max);
+        if (is_ours && subscription.has_pending()) subscription.hand_ready(max);
     }
     return {};
 }

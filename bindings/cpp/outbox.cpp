@@ -121,15 +121,24 @@ shm::PublishFields Outbox::fields(const Target& target, std::uint64_t number,
 }
 
 std::expected<Receipt, Error> Outbox::publish(std::string_view topic, std::span<const std::byte> body,
+                                              Timeout timeout) {
+    session_.look();
+    const bool is_simple = topic == last_name_ && !topic.empty() && last_target_.queue == kNone;
+    if (is_simple && backlog_.empty() && !is_fenced_) {
+        const auto end = session_.shm().submit().try_publish(fields(last_target_, number_ + 1, {}), body);
+        if (end) return note_sent(*end, number_ + 1);
+    }
+    return publish(topic, body, MessageOptions{}, timeout);
+}
+
+std::expected<Receipt, Error> Outbox::publish(std::string_view topic, std::span<const std::byte> body,
                                               const MessageOptions& options, Timeout timeout) {
     const OutgoingMessage message{topic, body, options};
     if (const auto good = check(message); !good) return std::unexpected(good.error());
     const auto to = target(topic);
     if (!to) return std::unexpected(to.error());
     std::byte room[kOptionBytesMax];
-    const bool plain = !options.group && !options.dedup && !options.delay && !options.expiration &&
-                       !options.answer && to->queue == kNone;
-    const std::size_t size = plain ? 0 : encode_options(to_core(options, to->queue), room);
+    const std::size_t size = encode_options(to_core(options, to->queue), room);
     const std::uint64_t number = first_number(options);
     const shm::PublishItem item{fields(*to, number, {room, size}), body};
     return send({&item, 1}, number, timeout);
@@ -165,15 +174,7 @@ std::expected<Receipt, Error> Outbox::send(std::span<const shm::PublishItem> ite
         if (backlog_.empty() || flush()) {
             const auto end = items.size() == 1 ? ring.try_publish(items[0].fields, items[0].body)
                                                : ring.try_publish_batch(items);
-            if (end) {
-                // A re-send under an old number is settled with the newest one.
-                number_ = std::max(number_, number);
-                sent_.push({*end, number_});
-                session_.shm().note_published(*end);
-                session_.shm().ring();
-                if ((number & kSettleMask) == 0) session_.collect();
-                return Receipt{number};
-            }
+            if (end) return note_sent(*end, number);
             if (end.error() == shm::ClaimError::too_large) {
                 return error(ErrorCode::too_large, "more than what the submit ring can hold at once");
             }
@@ -187,6 +188,16 @@ std::expected<Receipt, Error> Outbox::send(std::span<const shm::PublishItem> ite
         if (!*moved) return error(ErrorCode::timed_out, "no room in the submit ring");
         session_.collect();
     }
+}
+
+Receipt Outbox::note_sent(std::uint64_t end, std::uint64_t number) {
+    // A re-send under an old number is settled with the newest one.
+    number_ = std::max(number_, number);
+    sent_.push({end, number_});
+    session_.shm().note_published(end);
+    session_.shm().ring();
+    if ((number & kSettleMask) == 0) session_.collect();
+    return {number};
 }
 
 void Outbox::settle(std::uint64_t position) {

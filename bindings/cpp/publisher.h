@@ -66,12 +66,10 @@ class Publisher {
 
     // Refused at once: an unknown topic, a body above message_size_max(), a malformed group or dedup id.
     std::expected<Receipt, Error> publish(std::string_view topic, std::span<const std::byte> body,
-                                          Timeout timeout = kForever) {
-        return publish(topic, body, {}, timeout);
-    }
+                                          Timeout timeout = kForever);
     std::expected<Receipt, Error> publish(std::string_view topic, std::string_view body,
                                           Timeout timeout = kForever) {
-        return publish(topic, std::as_bytes(std::span(body)), {}, timeout);
+        return publish(topic, std::as_bytes(std::span(body)), timeout);
     }
     std::expected<Receipt, Error> publish(std::string_view topic, std::span<const std::byte> body,
                                           const MessageOptions& options, Timeout timeout = kForever);

@@ -5,19 +5,15 @@
 
 namespace pinnace::client {
 
-std::span<std::byte> Arena::allocate(std::size_t size) {
-    const std::size_t wanted = (size + 15) & ~std::size_t{15};
-    while (chunk_ < chunks_.size() && chunks_[chunk_].size - used_ < wanted) {
-        ++chunk_;
-        used_ = 0;
-    }
+void Arena::next_chunk(std::size_t wanted) {
+    while (chunk_ < chunks_.size() && chunks_[chunk_].size < wanted) ++chunk_;
     if (chunk_ == chunks_.size()) {
-        const std::size_t chunk_size = std::max(wanted, kChunkSize);
-        chunks_.push_back({std::make_unique_for_overwrite<std::byte[]>(chunk_size), chunk_size});
+        const std::size_t size = std::max(wanted, kChunkSize);
+        chunks_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), size});
     }
-    std::byte* at = chunks_[chunk_].bytes.get() + used_;
-    used_ += wanted;
-    return {at, size};
+    next_ = chunks_[chunk_].bytes.get();
+    left_ = chunks_[chunk_].size;
+    ++chunk_;
 }
 
 void Subscription::reset() {

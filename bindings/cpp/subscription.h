@@ -24,10 +24,17 @@ namespace pinnace::client {
 // has grown.
 class Arena {
  public:
-    std::span<std::byte> allocate(std::size_t size);
+    std::span<std::byte> allocate(std::size_t size) {
+        const std::size_t wanted = (size + 15) & ~std::size_t{15};
+        if (left_ < wanted) next_chunk(wanted);
+        std::byte* at = next_;
+        next_ += wanted;
+        left_ -= wanted;
+        return {at, size};
+    }
     void reset() {
         chunk_ = 0;
-        used_ = 0;
+        left_ = 0;
     }
 
  private:
@@ -36,9 +43,12 @@ class Arena {
         std::unique_ptr<std::byte[]> bytes;
         std::size_t size = 0;
     };
+    void next_chunk(std::size_t wanted);
+
     std::vector<Chunk> chunks_;
-    std::size_t chunk_ = 0;
-    std::size_t used_ = 0;
+    std::size_t chunk_ = 0;  // the next one to be used
+    std::byte* next_ = nullptr;
+    std::size_t left_ = 0;
 };
 
 class Subscription {
