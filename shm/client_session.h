@@ -134,6 +134,15 @@ class ClientSession {
             {&ready, [](void* context) { return static_cast<bool>((*static_cast<Ready*>(context))()); }},
             timeout_ns);
     }
+    // Looks for a short while, as a spinning client may: nothing stands between the news and the return.
+    template <class Ready>
+    bool spin(Ready&& ready) const {
+        if (wait_mode_ != WaitMode::spin) return false;
+        for (int look = 0; look < kLooks; ++look) {
+            if (ready()) return true;
+        }
+        return false;
+    }
     bool is_disconnected() const { return load_relaxed(disconnected_) != 0; }
     // For an event loop of the user's own: readable when something may be there. Before each poll: arm();
     // false means that `ready()` says true already. After it: disarm().
@@ -168,6 +177,8 @@ class ClientSession {
         Mapping control;
         Mapping log[3];
     };
+
+    static constexpr int kLooks = 1000;
 
     class Connecting;  // client_connect.cpp
     struct Predicate {

@@ -122,11 +122,14 @@ shm::PublishFields Outbox::fields(const Target& target, std::uint64_t number,
 
 std::expected<Receipt, Error> Outbox::publish(std::string_view topic, std::span<const std::byte> body,
                                               Timeout timeout) {
-    session_.look();
     const bool is_simple = topic == last_name_ && !topic.empty() && last_target_.queue == kNone;
     if (is_simple && backlog_.empty() && !is_fenced_) {
         const auto end = session_.shm().submit().try_publish(fields(last_target_, number_ + 1, {}), body);
-        if (end) return note_sent(*end, number_ + 1);
+        if (end) {
+            const Receipt receipt = note_sent(*end, number_ + 1);
+            session_.look();
+            return receipt;
+        }
     }
     return publish(topic, body, MessageOptions{}, timeout);
 }

@@ -84,6 +84,7 @@ class Session {
             }
             if (ready()) return true;
             if (deadline.is_zero()) return false;
+            if (shm_->spin(ready)) return true;
             const auto result = shm_->wait([&] { return ready() || is_ending(); }, deadline.left_ns());
             if (ready()) return true;
             if (result == shm::WaitResult::disconnected || is_ending()) {

@@ -9,7 +9,7 @@ namespace {
 // How long the dispatcher sleeps at most while it waits for the journal, which rings no bell.
 constexpr std::int64_t kJournalPollNs = 50'000;
 // Between two idle turns, which look at clock, journal and commands, the rings are looked at this often.
-constexpr int kLooksPerTurn = 16;
+constexpr int kLooksPerTurn = 64;
 
 }  // namespace
 
