@@ -126,6 +126,9 @@ class AreaWriter {
         std::byte* frame = data_ + offset_of(tail_, data_size_);
         copy_shared(frame, reinterpret_cast<const std::byte*>(&header), sizeof(header));
         tail_ += length;
+        // The next frame's lines are fetched while this one is worked on. A hint: it may lie beyond the end.
+        prefetch_for_write(frame + length);
+        prefetch_for_write(frame + length + kLogFrameAlignment);
         return {position, frame + kLogHeaderSize};
     }
 

@@ -117,6 +117,8 @@ class BasicSubmitWriter {
         shared(claim.header->commit)
             .store((std::uint64_t{claim.position} + 1) ^ key_, std::memory_order_release);  // pair: submitted
         position_ = claim.end;
+        // Of the next frame; its first line is the one that the engine looks at meanwhile.
+        prefetch_for_write(ring_ + offset_of(position_, capacity_) + kFrameAlignment);
     }
 
     // A whole message, in fragments where it has to be. Returns the position after it: when the persisted

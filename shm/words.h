@@ -99,6 +99,9 @@ inline void copy_shared(std::byte* to, const std::byte* from, std::size_t size) 
 }
 
 // Between a copy out of the log and the second look at the generation.
+// A hint: the address need not be one that can be written.
+inline void prefetch_for_write(const std::byte* at) { __builtin_prefetch(at, 1); }
+
 inline void copied_fence() {
 #if !PINNACE_TSAN
     std::atomic_thread_fence(std::memory_order_acquire);  // pair: slot
