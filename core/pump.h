@@ -31,6 +31,7 @@
 #include "core/assembly.h"
 #include "core/check.h"
 #include "core/durable_marks.h"
+#include "core/late_record.h"
 #include "core/pending.h"
 #include "core/ports.h"
 
@@ -122,6 +123,8 @@ class Pump final : private Effects {
     // Effects
     RecordIndex record(const RecordHeader& header, std::span<const std::byte> head,
                        const BodyRef& body) override {
+        if (late_.take(header, head, body)) return log_.appended() + 1;
+        append_late();
         return log_.append(header, head, body);
     }
     bool deliver(const Delivery& delivery) override;
@@ -132,7 +135,13 @@ class Pump final : private Effects {
     }
     void subscription_ended(SubscriptionId subscription, std::string_view why) override;
 
-    void end_step() { log_.end_step(core_.now()); }
+    void append_late() {
+        if (late_.waits()) log_.append(late_.header(), late_.head(), late_.leave());
+    }
+    void end_step() {
+        append_late();
+        log_.end_step(core_.now());
+    }
     void violation(SessionId id, std::string_view why);
     bool read_acks(SessionId id);
     void apply_list(SessionId id);
@@ -192,6 +201,7 @@ class Pump final : private Effects {
     std::size_t ending_ = 0;
     std::size_t waiting_marks_ = 0;
     RecordIndex told_durable_ = 0;
+    LateRecord late_;
     bool progress_ = false;
     bool blocked_ = false;
     Core core_;  // last: it calls back into what stands above

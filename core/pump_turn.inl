@@ -208,6 +208,7 @@ auto Pump<Port, Log, Out>::publish_plain(SessionId id, std::uint32_t& copy_left)
                                  .resend = frame.resend};
     PublishResult result{Answer::fenced, 0};
     if (owns_publisher(id, frame.publisher)) {
+        late_.expect();
         core_.publish(request, {&result, 1});
         end_step();
     }

@@ -105,6 +105,7 @@ ReadStatus ClientSession::take(DeliveryEntry& entry) {
         descriptor_violation_ = {ViolationKind::descriptor, deliveries_.index(), entry.log_position};
         return ReadStatus::violation;
     }
+    log_->prefetch(LogPosition{entry.log_position});
     deliveries_.take();
     // Rule 17: the cursor is stored before the entry is handed over.
     deliveries_.publish_taken(page().delivery_taken);

@@ -49,11 +49,6 @@ bool LogReader::are_current(const PinnedSlots& slots) const {
     return true;
 }
 
-const std::byte* LogReader::frame(LogPosition position) const {
-    const AreaView& view = area(position.area());
-    return view.data + (position.byte_position() & view.data_mask);
-}
-
 // The word in front of the body that a client wants.
 std::int64_t LogReader::published(const std::byte* frame) {
     return load_relaxed(reinterpret_cast<const LogHeader*>(frame)->published);
