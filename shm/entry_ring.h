@@ -18,6 +18,7 @@
 // Thread: one at a time on each side.
 #pragma once
 
+#include <concepts>
 #include <span>
 
 #include "shm/layout.h"
@@ -59,7 +60,17 @@ class EntryWriter {
         return taken_;
     }
 
-    // Writes one entry and returns its index; the caller has made sure that there is room.
+    // Writes one entry in its place and returns its index; the caller has made sure that there is room.
+    // `fill` sets every field but the commit word.
+    template <std::invocable<Entry&> Fill>
+    Index write(Fill&& fill) {
+        Entry& slot = entries_[offset_of(written_, count_)];
+        fill(slot);
+        const Index index = written_;
+        written_ = static_cast<Index>(written_ + 1);
+        shared(slot.commit).store(written_, std::memory_order_release);  // pair: entry
+        return index;
+    }
     Index write(const Entry& entry) {
         Entry& slot = entries_[offset_of(written_, count_)];
         const auto* from = reinterpret_cast<const std::uint64_t*>(&entry);
@@ -120,7 +131,7 @@ class EntryReader {
     ReadStatus peek(Entry& entry) {
         const std::uint64_t commit = shared(slot().commit).load(std::memory_order_acquire);  // pair: entry
         if (commit == expected()) {
-            entry = load_once(slot());
+            load_once(slot(), entry);
             return violation_ ? ReadStatus::violation : ReadStatus::ready;
         }
         // Untouched memory, or the entry of the lap before: the writer has not come here yet.

@@ -70,13 +70,13 @@ class BasicSubmitReader {
     ReadStatus peek(Frame& frame) {
         if (violation_) return ReadStatus::violation;
         if (!is_ready()) return ReadStatus::nothing;
-        SubmitHeader header = load_once(*header_at(position_));
-        if (header.type == static_cast<std::uint8_t>(FrameType::padding)) {
-            if (!step_over_padding(header)) return ReadStatus::violation;
+        load_once(*header_at(position_), frame.header);
+        if (frame.header.type == static_cast<std::uint8_t>(FrameType::padding)) {
+            if (!step_over_padding(frame.header)) return ReadStatus::violation;
             if (!is_ready()) return ReadStatus::nothing;
-            header = load_once(*header_at(position_));
+            load_once(*header_at(position_), frame.header);
         }
-        if (!check_frame(header, frame) || !check_message(frame)) return ReadStatus::violation;
+        if (!check_frame(frame) || !check_message(frame)) return ReadStatus::violation;
         return ReadStatus::ready;
     }
 
@@ -126,7 +126,8 @@ class BasicSubmitReader {
         return true;
     }
 
-    bool check_frame(const SubmitHeader& header, Frame& frame) {
+    bool check_frame(Frame& frame) {
+        const SubmitHeader& header = frame.header;
         const bool is_fragment = header.type == static_cast<std::uint8_t>(FrameType::fragment);
         if (!is_fragment && header.type != static_cast<std::uint8_t>(FrameType::publish)) {
             return refuse(ViolationKind::frame_type, header.type);
@@ -144,7 +145,6 @@ class BasicSubmitReader {
         frame.position = position_;
         frame.end = static_cast<P>(position_ + static_cast<P>(length));
         if (used(frame.end, persisted_) > capacity_) return refuse(ViolationKind::cursor, persisted_);
-        frame.header = header;
         frame.options = reinterpret_cast<const std::byte*>(header_at(position_)) + kSubmitHeaderSize;
         frame.body = frame.options + header.options_size;
         frame.is_first = !is_fragment || (ends & kFrameFirst) != 0;

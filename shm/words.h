@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #if defined(__SANITIZE_THREAD__)
 #define PINNACE_TSAN 1
@@ -52,14 +53,20 @@ void store_relaxed(T& word, T value) {
 }
 
 // Copies a struct of whole 64-bit words out of memory that a peer may be writing: each word is loaded exactly
-// once. Relaxed: the caller has loaded the struct's commit word with acquire before.
+// once, and stored where it will be looked at. (A copy of the copy would load 16 bytes over two fresh stores of
+// 8, which the processor cannot forward: that cost 5 ns each time.) Relaxed: the caller has loaded the struct's
+// commit word with acquire before.
 template <class T>
-T load_once(const T& source) {
+[[gnu::always_inline]] inline void load_once(const T& source, T& to) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % 8 == 0 && alignof(T) >= 8);
-    std::array<std::uint64_t, sizeof(T) / 8> words;
     const auto* from = reinterpret_cast<const std::uint64_t*>(&source);
-    for (std::size_t i = 0; i < words.size(); ++i) words[i] = load_relaxed(from[i]);
-    return std::bit_cast<T>(words);
+    auto* bytes = reinterpret_cast<std::byte*>(&to);
+    [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+        ((void)[&] {
+            const std::uint64_t word = load_relaxed(from[kIndex]);
+            std::memcpy(bytes + 8 * kIndex, &word, sizeof word);
+        }(), ...);
+    }(std::make_index_sequence<sizeof(T) / 8>());
 }
 
 // g++ 12 refuses fences under the thread sanitizer, which does not model them. There, a read-modify-write of

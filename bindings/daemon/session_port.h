@@ -76,20 +76,21 @@ class SessionPort {
     }
 
     void deliver(const Delivery& delivery, bool again) {
-        shm::DeliveryEntry to;
-        to.position = delivery.position;
-        to.lease = delivery.lease;
-        to.deadline = delivery.deadline;
-        to.log_position = delivery.body.log.bits;
-        to.size = delivery.body.size;
-        to.subscription = delivery.subscription;
-        to.handle = delivery.handle;
-        to.queue = delivery.queue;
-        to.topic = delivery.topic;
-        to.count = static_cast<std::uint16_t>(std::min(delivery.count, 65'535u));
-        to.flags = again ? shm::kDeliveryAgain : std::uint16_t{0};
-        if (delivery.lease == 0 && delivery.queue != kNone) to.flags |= shm::kDeliveryBarrier;
-        session_.deliveries().write(to);
+        session_.deliveries().write([&](shm::DeliveryEntry& to) {
+            const bool barrier = delivery.lease == 0 && delivery.queue != kNone;
+            to.position = delivery.position;
+            to.lease = delivery.lease;
+            to.deadline = delivery.deadline;
+            to.log_position = delivery.body.log.bits;
+            to.size = delivery.body.size;
+            to.subscription = delivery.subscription;
+            to.handle = delivery.handle;
+            to.queue = delivery.queue;
+            to.topic = delivery.topic;
+            to.count = static_cast<std::uint16_t>(std::min(delivery.count, 65'535u));
+            to.flags = static_cast<std::uint16_t>((again ? shm::kDeliveryAgain : 0) |
+                                                  (barrier ? shm::kDeliveryBarrier : 0));
+        });
     }
     std::optional<std::uint32_t> ring_free() {
         shm::DeliveryWriter& deliveries = session_.deliveries();
