@@ -17,16 +17,17 @@ namespace pinnace {
 
 class LateRecord {
  public:
-    // The next record, if it is a small message's, may be held back.
+    // From here up to dismiss(), the next record, if it is a message's whose body lies in the log, may be held
+    // back.
     void expect() { expected_ = true; }
+    void dismiss() { expected_ = false; }
 
     // True: it is kept here.
     bool take(const RecordHeader& header, std::span<const std::byte> head, const BodyRef& body) {
         if (!expected_) return false;
         expected_ = false;
-        if (header.kind != static_cast<std::uint16_t>(RecordKind::message) || head.size() > head_.size()) {
-            return false;
-        }
+        const bool is_message = header.kind == static_cast<std::uint16_t>(RecordKind::message);
+        if (!is_message || body.log == kCold || head.size() > head_.size()) return false;
         header_ = header;
         std::ranges::copy(head, head_.begin());
         head_size_ = head.size();

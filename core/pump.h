@@ -17,7 +17,8 @@
 //   P4  Descriptors of one subscription are written in the order of the core's decisions (rule 16).
 //   P5  A session's durable mark never passes what the journal reported (T8, L13).
 //   P6  Whoever asks for a body again gets it, or an answer: `stale` once the lease is over.
-//   P7  What a ring has free for the core is what the client's cursor leaves, less the places of deliveries
+//   P7  A record that is held back (LateRecord) is appended before any other one and before its step ends.
+//   P8  What a ring has free for the core is what the client's cursor leaves, less the places of deliveries
 //       that are decided and not written yet.
 #pragma once
 

@@ -210,6 +210,7 @@ auto Pump<Port, Log, Out>::publish_plain(SessionId id, std::uint32_t& copy_left)
     if (owns_publisher(id, frame.publisher)) {
         late_.expect();
         core_.publish(request, {&result, 1});
+        late_.dismiss();
         end_step();
     }
     if (result.answer == Answer::would_block) {  // the message waits, taken out of its ring

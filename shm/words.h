@@ -62,10 +62,12 @@ template <class T>
     const auto* from = reinterpret_cast<const std::uint64_t*>(&source);
     auto* bytes = reinterpret_cast<std::byte*>(&to);
     [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
-        ((void)[&] {
-            const std::uint64_t word = load_relaxed(from[kIndex]);
-            std::memcpy(bytes + 8 * kIndex, &word, sizeof word);
-        }(), ...);
+        (
+            (void)[&] {
+                const std::uint64_t word = load_relaxed(from[kIndex]);
+                std::memcpy(bytes + 8 * kIndex, &word, sizeof word);
+            }(),
+            ...);
     }(std::make_index_sequence<sizeof(T) / 8>());
 }
 
