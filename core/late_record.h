@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LateRecord: the record of a plain publish, held back until its delivery is written: a subscriber waits for the
-// delivery, nobody for the record, which is appended before anything else is and before the step ends.
+// LateRecord: the record of a plain publish, held back until its delivery is written: a subscriber waits for
+// the delivery, nobody for the record, which is appended before anything else is and before the step ends.
 //
 // Thread: the dispatcher.
 #pragma once
@@ -17,8 +17,8 @@ namespace pinnace {
 
 class LateRecord {
  public:
-    // From here up to dismiss(), the next record, if it is a message's whose body lies in the log, may be held
-    // back.
+    // From here up to dismiss() the next record may be held back, if it is a message's whose body lies in the
+    // log.
     void expect() { expected_ = true; }
     void dismiss() { expected_ = false; }
 

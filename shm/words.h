@@ -53,9 +53,9 @@ void store_relaxed(T& word, T value) {
 }
 
 // Copies a struct of whole 64-bit words out of memory that a peer may be writing: each word is loaded exactly
-// once, and stored where it will be looked at. (A copy of the copy would load 16 bytes over two fresh stores of
-// 8, which the processor cannot forward: that cost 5 ns each time.) Relaxed: the caller has loaded the struct's
-// commit word with acquire before.
+// once, and stored where it will be looked at. (A copy of the copy would load 16 bytes over two fresh stores
+// of 8, which the processor cannot forward: that cost 5 ns each time.) Relaxed: the caller has loaded the
+// struct's commit word with acquire before.
 template <class T>
 [[gnu::always_inline]] inline void load_once(const T& source, T& to) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % 8 == 0 && alignof(T) >= 8);
