@@ -30,7 +30,7 @@ std::expected<bench::Report, std::string> run_floor(const bench::ClientChoice& c
 }
 
 int run(const Options& options, Bench bench, std::uint64_t count) {
-    const auto place = bench::choose_place(options.cpus);
+    const auto place = bench::choose_place(options.cpus, options.data);
     if (!place) throw CommandError{place.error()};
     if (options.size > 16u << 20)
         throw CommandError{"--size: a message has at most 16777216 bytes", kWrongUsage};

@@ -9,9 +9,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "bench/ticks.h"
+#include "bindings/daemon/disk_core.h"
 
 namespace pinnace::bench {
 
@@ -51,10 +53,15 @@ std::string processor_name() {
 
 }  // namespace
 
-std::expected<Place, std::string> choose_place(std::string_view cpus) {
+std::expected<Place, std::string> choose_place(std::string_view cpus, const std::string& data_directory) {
     const std::vector<unsigned> allowed = allowed_cores();
     if (allowed.empty()) return std::unexpected(std::string("the allowed cores cannot be read"));
-    if (cpus.empty()) return Place{allowed.front(), allowed.back()};
+    if (cpus.empty()) {
+        const std::string directory =
+            data_directory.empty() ? std::filesystem::temp_directory_path().string() : data_directory;
+        const unsigned dispatcher = daemon::last_core_but(allowed, daemon::disk_core(directory));
+        return Place{dispatcher == allowed.front() ? allowed.back() : allowed.front(), dispatcher};
+    }
     const std::size_t comma = cpus.find(',');
     const auto client = parse_core(cpus.substr(0, comma), allowed);
     if (!client) return std::unexpected(client.error());

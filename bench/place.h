@@ -20,9 +20,10 @@ struct Place {
 // OS indexes of the cores that this process may use.
 std::vector<unsigned> allowed_cores();
 
-// From "CLIENT,DISPATCHER", or, if that is empty, the first and the last allowed core. A named core that
-// cannot be had is an error.
-std::expected<Place, std::string> choose_place(std::string_view cpus);
+// From "CLIENT,DISPATCHER", or, if that is empty, the dispatcher where the engine puts it, on the last
+// allowed core that the disk under `data_directory` (empty: under $TMPDIR) leaves alone, and the client on
+// the first of the others. A named core that cannot be had is an error.
+std::expected<Place, std::string> choose_place(std::string_view cpus, const std::string& data_directory = "");
 
 // Binds the calling thread; false: it may not run there.
 bool pin_this_thread(unsigned core);

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <memory>
 
+#include "bindings/daemon/disk_core.h"
+
 namespace pinnace::daemon {
 namespace {
 
@@ -31,7 +33,8 @@ std::expected<Topology, std::string> load_topology() {
 }  // namespace
 
 std::expected<CorePlan, std::string> plan_cores(std::optional<unsigned> dispatcher,
-                                                std::optional<unsigned> journal, unsigned busy_thread_count) {
+                                                std::optional<unsigned> journal, unsigned busy_thread_count,
+                                                const std::string& data_directory) {
     auto topology = load_topology();
     if (!topology) return std::unexpected(topology.error());
     // What the process is bound to now may be less than what its control group allows.
@@ -55,8 +58,8 @@ std::expected<CorePlan, std::string> plan_cores(std::optional<unsigned> dispatch
     plan.dispatcher = dispatcher;
     plan.journal = journal;
     if (!dispatcher && !journal && plan.allowed.size() >= busy_thread_count && plan.allowed.size() >= 2) {
-        plan.dispatcher = plan.allowed.back();
-        if (plan.allowed.size() >= 3) plan.journal = plan.allowed[plan.allowed.size() - 2];
+        plan.dispatcher = last_core_but(plan.allowed, disk_core(data_directory));
+        if (plan.allowed.size() >= 3) plan.journal = last_core_but(plan.allowed, plan.dispatcher);
     }
     return plan;
 }

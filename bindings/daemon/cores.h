@@ -18,10 +18,12 @@ struct CorePlan {
 };
 
 // `dispatcher`, `journal`: as the user named them. Where there are at least `busy_thread_count` cores and
-// nothing was named, the dispatcher gets the last core of its own and the journal thread the one before
-// it; with fewer cores nobody is pinned that the user did not name.
+// nothing was named, the dispatcher gets the last core that the disk under `data_directory` leaves alone
+// (disk_core.h), and the journal thread the last of the others; with fewer cores nobody is pinned that the
+// user did not name.
 std::expected<CorePlan, std::string> plan_cores(std::optional<unsigned> dispatcher,
-                                                std::optional<unsigned> journal, unsigned busy_thread_count);
+                                                std::optional<unsigned> journal, unsigned busy_thread_count,
+                                                const std::string& data_directory);
 
 // Binds the calling thread and looks that it is there.
 std::expected<void, std::string> pin_this_thread(unsigned core);

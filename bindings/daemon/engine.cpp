@@ -154,7 +154,8 @@ struct Engine::Parts {
 };
 
 std::expected<void, std::string> Engine::Parts::define() {
-    auto planned = daemon::plan_cores(options.dispatcher_cpu, options.journal_cpu, kBusyThreadCount);
+    auto planned = daemon::plan_cores(options.dispatcher_cpu, options.journal_cpu, kBusyThreadCount,
+                                      options.data_directory);
     if (!planned) return failure(planned.error());
     plan = *planned;
     if (!options.pin) {
