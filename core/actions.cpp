@@ -153,8 +153,7 @@ void Machine::resolve_publish(const std::string& owner, const ActionStep& step, 
 // The bodies that the queue's actions publish for this message, before it is gone.
 void Machine::render_actions(const Queue& queue, const MessageState& state, std::uint8_t reasons) {
     rendered.clear();
-    const Position origin =
-        state.extra != kNone && extras[state.extra].origin != 0 ? extras[state.extra].origin : state.position;
+    const Position origin = body_position(state);
     BodyRef body = body_of(state);
     if (body.data == nullptr && body.size != 0) body.data = effects.body(origin, body);
     const std::string data(reinterpret_cast<const char*>(body.data), body.data == nullptr ? 0 : body.size);

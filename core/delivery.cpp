@@ -155,7 +155,7 @@ void Machine::lease(Queue& queue, Handle handle, std::uint32_t slot, bool pulled
     MessageState& state = states[handle];
     if (!queue.fifo) take_available(queue, handle);
     if (state.timed) wheel.erase(states, handle);
-    if (state.extra != kNone) extras[state.extra].due = 0;
+    if (MessageExtra* extra = find_extra(state)) extra->due = 0;
     grant(queue, handle, state, slot, body_of(state), pulled);
 }
 

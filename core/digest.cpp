@@ -43,12 +43,13 @@ std::uint64_t Machine::durable_digest() const {
             digest.add(lane.priority);
             digest.add(lane.numbered);
             const MessageExtra none{.expiry = kNever, .due = 0, .origin = 0, .cancels = 0, .group = kNone};
-            const MessageExtra& extra = state.extra == kNone ? none : extras[state.extra];
+            const MessageExtra* found = find_extra(state);
+            const MessageExtra& extra = found == nullptr ? none : *found;
             digest.add(
                 static_cast<std::uint64_t>(extra.due > now && !is_leased(state.stage()) ? extra.due : 0));
-            if (extra.group != kNone) {
-                char buffer[128];
-                digest.add(GroupTable::id_of(groups[extra.group], group_texts, buffer));
+            if (queue->fifo) {
+                char buffer[kGroupSizeMax];
+                digest.add(GroupTable::id_of(groups[group_of(state)], group_texts, buffer));
             }
             digest.add(extra.origin);
             if (queue->limits) digest.add(state.deliveries);

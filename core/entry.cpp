@@ -7,9 +7,11 @@
 namespace pinnace {
 
 MessageExtra& Machine::extra_of(MessageState& state) {
-    if (state.extra == kNone) {
+    if (state.extra == kNone || state.group_only) {
+        const std::uint32_t group = state.group_only ? state.extra : kNone;
         state.extra = extras.allocate();
-        extras[state.extra] = {.expiry = kNever, .due = 0, .origin = 0, .cancels = 0, .group = kNone};
+        state.group_only = 0;
+        extras[state.extra] = {.expiry = kNever, .due = 0, .origin = 0, .cancels = 0, .group = group};
     }
     return extras[state.extra];
 }

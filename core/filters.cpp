@@ -136,7 +136,7 @@ void Machine::reclassify(Queue& queue, Handle handle, std::uint32_t match_class)
     if (available) take_available(queue, handle);
     change_class(queue, state, match_class);
     if (available) make_available(queue, handle);
-    if (queue.fifo) refresh_group(queue, extras[state.extra].group);
+    if (queue.fifo) refresh_group(queue, group_of(state));
 }
 
 // A message comes back: filters that see its leases are evaluated anew.

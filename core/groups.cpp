@@ -12,7 +12,12 @@ void Machine::join_group(Queue& queue, Handle handle, std::string_view id) {
     std::uint32_t index = queue.groups.find(groups, group_texts, id);
     if (index == kNone) index = queue.groups.add(groups, group_texts, id);
     MessageState& state = states[handle];
-    extra_of(state).group = index;
+    if (state.extra == kNone) {
+        state.extra = index;
+        state.group_only = 1;
+    } else {
+        extras[state.extra].group = index;
+    }
     Group& group = groups[index];
     state.link_a = group.tail;
     state.link_b = kNone;
@@ -33,14 +38,17 @@ void Machine::part_group(Queue& queue, Handle handle, std::uint32_t index) {
 void Machine::remove_ready(Queue& queue, std::uint32_t index) {
     Group& group = groups[index];
     if (group.ready_class == kNone) return;
-    std::uint32_t& root =
-        group.ready_class == kStickyClass ? queue.sticky_ready : queue.classes[group.ready_class].ready;
-    ReadyTree::erase({groups}, root, index);
+    if (group.ready_class == kStickyClass) {
+        ReadyTree::erase({groups}, queue.sticky_ready, index);
+    } else {
+        queue.classes[group.ready_class].ready.erase(groups, index);
+    }
     group.ready_class = kNone;
 }
 
 bool Machine::is_due(const MessageState& state) const {
-    return state.extra == kNone || extras[state.extra].due <= now;
+    const MessageExtra* extra = find_extra(state);
+    return extra == nullptr || extra->due <= now;
 }
 
 // The same of one that is in its group and unleased: arm() has given a timer to each one that is not due.
@@ -76,8 +84,11 @@ void Machine::refresh_group(Queue& queue, std::uint32_t index) {
         }
         remove_ready(queue, index);
         group.ready_class = wanted;
-        ReadyTree::insert({groups}, wanted == kStickyClass ? queue.sticky_ready : queue.classes[wanted].ready,
-                          index);
+        if (wanted == kStickyClass) {
+            ReadyTree::insert({groups}, queue.sticky_ready, index);
+        } else {
+            queue.classes[wanted].ready.insert(groups, index);
+        }
     }
     if (wanted != kStickyClass) mark_class(queue, wanted);
     mark_queue(queue);
@@ -113,7 +124,7 @@ void Machine::settle_group(Queue& queue, std::uint32_t index) {
 // The holder's side of a lease of a group's message.
 void Machine::hold_group(Queue& queue, Handle handle, std::uint32_t slot) {
     const MessageState& state = states[handle];
-    const std::uint32_t index = extras[state.extra].group;
+    const std::uint32_t index = group_of(state);
     Group& group = groups[index];
     group.leased_until = std::max(group.leased_until, state.position);
     if (state.link_b != kNone) states.prefetch(state.link_b);  // it is first when this one leaves
@@ -156,7 +167,7 @@ std::vector<Handle> Machine::revoke_later(Queue& queue, Handle returned) {
 // As give_back, for a message of a group: limits wait until the group is settled (F6).
 void Machine::give_back_grouped(Queue& queue, Handle handle) {
     MessageState& state = states[handle];
-    const std::uint32_t index = extras[state.extra].group;
+    const std::uint32_t index = group_of(state);
     state.set_stage(Stage::grouped);
     // The group is settled only when the last of them is dealt with.
     const std::uint32_t former = std::exchange(settling_group, index);
@@ -223,8 +234,20 @@ void Machine::dispatch_groups(Queue& queue) {
             std::erase(queue.dirty_classes, match_class);
             continue;
         }
+        expect_groups(index);
         give_batch(queue, index, slot, filter_of(subscriptions[slot], queue.id), UINT32_MAX, false);
     }
+}
+
+// The groups behind this one are served soon, and each lies anywhere: one of them is fetched, and of the one
+// before that, which was fetched the last time, the first message.
+void Machine::expect_groups(std::uint32_t index) {
+    for (int step = 0; step < 2; ++step) {
+        if (groups[index].is_late || groups[index].right == kNone) return;
+        index = groups[index].right;
+    }
+    states.prefetch(groups[index].head);
+    if (groups[index].right != kNone) groups.prefetch(groups[index].right);
 }
 
 // The filter slot of a subscription in a queue; kNone: it is not over the queue.
@@ -238,7 +261,7 @@ std::uint32_t Machine::next_ready_group(Queue& queue, std::uint32_t& match_class
     std::uint32_t best = kNone;
     for (std::size_t i = 0; i < queue.dirty_classes.size();) {
         const std::uint32_t candidate_class = queue.dirty_classes[i];
-        const std::uint32_t index = ReadyTree::first({groups}, queue.classes[candidate_class].ready);
+        const std::uint32_t index = queue.classes[candidate_class].ready.first(groups);
         if (index == kNone) {
             queue.classes[candidate_class].dirty = false;
             queue.dirty_classes[i] = queue.dirty_classes.back();

@@ -34,8 +34,7 @@ std::uint8_t Machine::spent(const Queue& queue, const MessageState& state) const
     unsigned reasons = 0;
     if (now >= expiry_of(state)) reasons |= kTimeLimit;
     const QueueConfig& config = queue.config;
-    if (config.max_cancels != 0 && state.extra != kNone && extras[state.extra].cancels >= config.max_cancels)
-        reasons |= kMaxCancels;
+    if (config.max_cancels != 0 && cancels_of(state) >= config.max_cancels) reasons |= kMaxCancels;
     if (config.max_deliveries != 0 && state.deliveries >= config.max_deliveries) reasons |= kMaxDeliveries;
     return static_cast<std::uint8_t>(reasons);
 }
@@ -85,7 +84,7 @@ void Machine::place(Queue& queue, Handle handle) {
     if (queue.fifo) {
         state.set_stage(Stage::grouped);
         arm(state, handle);
-        const std::uint32_t index = extras[state.extra].group;
+        const std::uint32_t index = group_of(state);
         // A group is ready by its first message, whatever comes behind that.
         if (groups[index].head != handle && groups[index].ready_class < kStickyClass) return;
         return settle_group(queue, index);
@@ -104,9 +103,9 @@ void Machine::place(Queue& queue, Handle handle) {
 
 // The timer of an unleased message: its expiry, or before that its due time.
 void Machine::arm(MessageState& state, Handle handle) {
-    if (state.extra == kNone) return;
-    const MessageExtra& extra = extras[state.extra];
-    const Time deadline = extra.due > now ? std::min(extra.due, extra.expiry) : extra.expiry;
+    const MessageExtra* extra = find_extra(state);
+    if (extra == nullptr) return;
+    const Time deadline = extra->due > now ? std::min(extra->due, extra->expiry) : extra->expiry;
     if (deadline != kNever) wheel.insert(states, handle, deadline);
 }
 
@@ -116,7 +115,7 @@ void Machine::leave(Queue& queue, Handle handle, std::uint8_t reasons) {
     const bool acts = !queue.actions.empty() && !state.purged && !recovering;
     char buffer[kGroupSizeMax];
     std::string group;
-    if (acts && queue.fifo) group = GroupTable::id_of(groups[extras[state.extra].group], group_texts, buffer);
+    if (acts && queue.fifo) group = GroupTable::id_of(groups[group_of(state)], group_texts, buffer);
     if (acts) render_actions(queue, state, reasons);
     const QueueId dead = find_queue(queue.config.dead_letter_queue);
     const bool moves = dead != kNone && !state.purged && !recovering;
@@ -146,7 +145,7 @@ void Machine::record_counts(const Queue& queue, const MessageState& state) {
 
 // X6: deliveries in the lower half, cancels in the upper one.
 void Machine::record_counts(const Queue& queue, const MessageState& state, RecordIndex& index) {
-    const std::uint64_t cancels = state.extra == kNone ? 0 : extras[state.extra].cancels;
+    const std::uint64_t cancels = cancels_of(state);
     index = record(RecordKind::counts, queue.journal_id, state.position, cancels << 32 | state.deliveries);
 }
 
@@ -192,18 +191,17 @@ bool Machine::plan_move(Queue& to, const MessageState& old, std::string_view gro
 // only, a dead letter all over the topic that its queue publishes to.
 bool Machine::move(Queue& from, Handle handle, Queue& to, bool redrive, std::uint8_t reasons) {
     const MessageState old = states[handle];
-    char buffer[128];
+    char buffer[kGroupSizeMax];
     std::string_view group;
-    if (from.fifo) group = GroupTable::id_of(groups[extras[old.extra].group], group_texts, buffer);
+    if (from.fifo) group = GroupTable::id_of(groups[group_of(old)], group_texts, buffer);
     group_names.clear();
     if (!plan_move(to, old, group, redrive)) return false;
-    const Position origin =
-        old.extra != kNone && extras[old.extra].origin != 0 ? extras[old.extra].origin : old.position;
+    const Position origin = body_position(old);
     const MoveHead move_head{.from = old.position,
                              .origin = origin,
                              .published = old.published,
                              .deliveries = old.deliveries,
-                             .cancels = old.extra == kNone ? 0u : extras[old.extra].cancels,
+                             .cancels = cancels_of(old),
                              .topic = topics[to.publish_target].journal_id,
                              .size = old.size,
                              .redrive = redrive};

@@ -211,6 +211,21 @@ struct Machine {
     void release_lane(Queue& queue, std::uint32_t lane);
     void change_class(Queue& queue, MessageState& state, std::uint32_t match_class);
     MessageExtra& extra_of(MessageState& state);
+    // Null: it has none.
+    MessageExtra* find_extra(const MessageState& state) {
+        return state.extra == kNone || state.group_only ? nullptr : &extras[state.extra];
+    }
+    const MessageExtra* find_extra(const MessageState& state) const {
+        return state.extra == kNone || state.group_only ? nullptr : &extras[state.extra];
+    }
+    std::uint32_t cancels_of(const MessageState& state) const {
+        const MessageExtra* extra = find_extra(state);
+        return extra == nullptr ? 0 : extra->cancels;
+    }
+    // Of a fifo queue's message.
+    std::uint32_t group_of(const MessageState& state) const {
+        return state.group_only ? state.extra : extras[state.extra].group;
+    }
 
     // --- depth.cpp
     bool is_beyond(const Queue& queue) const;
@@ -237,6 +252,7 @@ struct Machine {
     std::uint32_t give_batch(Queue& queue, std::uint32_t group, std::uint32_t slot, std::uint32_t filter,
                              std::uint32_t most, bool pulled);
     void dispatch_groups(Queue& queue);
+    void expect_groups(std::uint32_t index);
     std::uint32_t filter_of(const Subscription& subscription, QueueId queue) const;
     std::uint32_t next_ready_group(Queue& queue, std::uint32_t& match_class);
     std::uint32_t next_sticky_group(Queue& queue, std::uint32_t other, std::uint32_t& filter);
@@ -279,8 +295,8 @@ struct Machine {
     BodyRef body_of(const MessageState& state) const;
     // Of the record that has the body.
     Position body_position(const MessageState& state) const {
-        const bool moved = state.extra != kNone && extras[state.extra].origin != 0;
-        return moved ? extras[state.extra].origin : state.position;
+        const MessageExtra* extra = find_extra(state);
+        return extra != nullptr && extra->origin != 0 ? extra->origin : state.position;
     }
     Delivery delivery_of(const MessageState& state, Handle handle, const BodyRef& body) const;
 
@@ -405,7 +421,8 @@ struct Machine {
     Queue& queue_of(const MessageState& state) { return *queues[routes[state.route].queue]; }
     const Queue& queue_of(const MessageState& state) const { return *queues[routes[state.route].queue]; }
     Time expiry_of(const MessageState& state) const {
-        return state.extra == kNone ? kNever : extras[state.extra].expiry;
+        const MessageExtra* extra = find_extra(state);
+        return extra == nullptr ? kNever : extra->expiry;
     }
     Subscription* holder_of(const MessageState& state) {
         if (state.holder == kNone) return nullptr;

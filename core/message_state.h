@@ -43,7 +43,7 @@ struct MessageState {
     std::uint32_t timer_next;
     SubscriptionId holder;  // who has it, or had it last (D10); kNone: nobody
     std::uint32_t lane;
-    std::uint32_t extra;       // index of its MessageExtra, or kNone
+    std::uint32_t extra;       // index of its MessageExtra, or kNone; `group_only`: of its group
     std::uint32_t route : 17;  // its topic and queue
     std::uint32_t stage_bits : 4;
     std::uint32_t untaken : 4;      // returns in a row that the client had not taken (L11)
@@ -53,6 +53,7 @@ struct MessageState {
     std::uint32_t recovered : 1;    // from a life that ended uncleanly (X6)
     std::uint32_t barrier : 1;      // B1
     std::uint32_t handed_over : 1;  // at most once: its ordinal is below what was handed over
+    std::uint32_t group_only : 1;   // it has a group, and nothing else that only some have
 
     Stage stage() const { return static_cast<Stage>(stage_bits); }
     void set_stage(Stage stage) { stage_bits = static_cast<std::uint32_t>(stage) & 0xf; }

@@ -215,6 +215,7 @@ Answer Machine::decide_entry(Queue& queue, const PublishMessage& message, QueueE
         entry.group = message.group;
         if (message.group.data() == nullptr && queue.group_key) entry.group = group_of_values(queue);
         if (!is_id(entry.group)) return Answer::bad_group;
+        queue.groups.expect_entry(entry.group);
     }
     if (config.dedup_window != 0) {
         entry.has_dedup = true;
@@ -268,11 +269,17 @@ void Machine::store(const PublishRequest& request, std::size_t index, PublishRes
     const std::span<PlanItem> items(plan.data() + made.begin, made.end - made.begin);
     const Topic& topic = topics[made.topic];
     // All of them before the head is made: this may write a record of its own.
-    for (PlanItem& item : items)
-        if (queues[item.queue]->at_most_once) give_ordinal(*queues[item.queue], request.resend, item.entry);
+    for (PlanItem& item : items) {
+        Queue& queue = *queues[item.queue];
+        if (queue.fifo) queue.groups.expect_group(groups, item.entry.group);
+        if (queue.at_most_once) give_ordinal(queue, request.resend, item.entry);
+    }
     head.clear();
     put_varint(head, items.size());
     for (const PlanItem& item : items) put_entry(head, item.entry);
+    for (const PlanItem& item : items)
+        if (queues[item.queue]->fifo)
+            queues[item.queue]->groups.expect_tail(groups, states, item.entry.group);
     PINNACE_CHECK(head.size() <= kHeadSizeMax);
 
     RecordHeader header;

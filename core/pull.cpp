@@ -98,7 +98,7 @@ std::uint32_t Machine::pull_groups(Queue& queue, std::uint32_t slot, std::uint32
     while (count < most && queue.leased < queue.config.max_backlog) {
         std::uint32_t best = kNone;
         for (const std::uint32_t index : queue.filters[filter].classes) {
-            const std::uint32_t group = ReadyTree::first({groups}, queue.classes[index].ready);
+            const std::uint32_t group = queue.classes[index].ready.first(groups);
             if (group == kNone) continue;
             if (best == kNone || GroupsByReadiness{groups}.less(group, best)) best = group;
         }

@@ -51,7 +51,7 @@ struct MatchClass {
     std::uint32_t lanes = kNone;       // root: by priority, all
     std::uint32_t active = kNone;      // root: by priority, those with an available message
     std::uint32_t refs = 0;            // lanes
-    std::uint32_t ready = kNone;       // root: groups whose first message is of this class (F2)
+    ReadyGroups ready;                 // groups whose first message is of this class (F2)
     bool dirty = false;
     bool used = false;
 };

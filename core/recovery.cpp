@@ -333,15 +333,18 @@ void Machine::leave_overdue(Time at, bool clean) {
     advance(at);
 }
 
-// F2: after a restart groups are served by the position of their first messages.
+// F2: after a restart groups are served by the position of their first messages. All of them are taken out
+// first, so that each one is the newest when it comes in again.
 void Machine::order_groups(Queue& queue) {
-    queue.directory.for_each(blocks, [&](Handle handle) {
-        const std::uint32_t group = extras[states[handle].extra].group;
-        if (groups[group].head != handle) return true;
-        remove_ready(queue, group);
-        refresh_group(queue, group);
-        return true;
-    });
+    const auto for_each_group = [&](auto&& visit) {
+        queue.directory.for_each(blocks, [&](Handle handle) {
+            const std::uint32_t group = group_of(states[handle]);
+            if (groups[group].head == handle) visit(group);
+            return true;
+        });
+    };
+    for_each_group([&](std::uint32_t group) { remove_ready(queue, group); });
+    for_each_group([&](std::uint32_t group) { refresh_group(queue, group); });
 }
 
 // Definitions that are new get the next free ids, in order of definition.

@@ -151,7 +151,7 @@ inline BodyRef Machine::body_of(const MessageState& state) const {
 [[gnu::always_inline]] inline void Machine::unlease(Queue& queue, MessageState& state) {
     Subscription& subscription = subscriptions[state.holder & kSlotMask];
     if (queue.fifo) {
-        release_group(extras[state.extra].group);
+        release_group(group_of(state));
     } else {
         (state.link_a == kNone ? subscription.leases_head : states[state.link_a].link_b) = state.link_b;
         (state.link_b == kNone ? subscription.leases_tail : states[state.link_b].link_a) = state.link_a;
@@ -164,7 +164,7 @@ inline BodyRef Machine::body_of(const MessageState& state) const {
         --clients[subscription.client].ring_reserved;
         --subscription.handing;
     }
-    if (state.extra != kNone) extras[state.extra].due = 0;
+    if (MessageExtra* extra = find_extra(state)) extra->due = 0;
     state.lease = 0;
     state.cold = 0;
     update_room_of(subscription);
@@ -174,8 +174,8 @@ inline BodyRef Machine::body_of(const MessageState& state) const {
     queue.directory.erase(blocks, states, state);
     if (--lanes[state.lane].refs == 0) release_lane(queue, state.lane);
     if (state.extra != kNone) {
-        if (queue.fifo) part_group(queue, handle, extras[state.extra].group);
-        extras.free(state.extra);
+        if (queue.fifo) part_group(queue, handle, group_of(state));
+        if (!state.group_only) extras.free(state.extra);
     }
     state.position = 0;
     state.set_stage(Stage::free);

@@ -64,7 +64,7 @@ void Machine::fall_due(Handle handle) {
         place(queue, handle);
     } else if (state.stage() == Stage::grouped) {
         arm(state, handle);
-        refresh_group(queue, extras[state.extra].group);
+        refresh_group(queue, group_of(state));
     } else {
         arm(state, handle);
         mark_queue(queue);  // a barrier is due

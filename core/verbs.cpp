@@ -44,7 +44,7 @@ Answer Machine::verb_at_most_once(Queue& queue, Handle handle, ClientId client) 
 Answer Machine::renew(Queue& queue, Handle handle, Duration period) {
     MessageState& state = states[handle];
     if (period < 0 || period >= kNever - now) return Answer::range;
-    if (period != 0 && (state.extra != kNone || period != queue.config.lease_period))
+    if (period != 0 && (find_extra(state) != nullptr || period != queue.config.lease_period))
         extra_of(state).due = period;
     if (period == 0) period = period_of(queue, state);
     if (state.cold || state.stage() == Stage::handing) return Answer::ok;  // it has not begun yet
@@ -55,8 +55,8 @@ Answer Machine::renew(Queue& queue, Handle handle, Duration period) {
 
 // The lease's latest period.
 Duration Machine::period_of(const Queue& queue, const MessageState& state) const {
-    if (state.extra != kNone && extras[state.extra].due != 0) return extras[state.extra].due;
-    return queue.config.lease_period;
+    const MessageExtra* extra = find_extra(state);
+    return extra != nullptr && extra->due != 0 ? extra->due : queue.config.lease_period;
 }
 
 Handle Machine::find_lease(QueueId queue, Position position, LeaseId lease, Handle hint) const {
