@@ -32,6 +32,14 @@ inline std::uint64_t prefix_of(std::string_view text) {
     return byte(0) | byte(size / 2) << (8 * (size / 2)) | byte(size - 1) << (8 * (size - 1));
 }
 
+// The size of a name and its first four bytes as one word, which tells most names apart.
+inline std::uint64_t head_of(std::string_view name) {
+    const std::size_t size = name.size();
+    if (size >= 4)
+        return static_cast<std::uint32_t>(size) | std::uint64_t{load_word<std::uint32_t>(name.data())} << 32;
+    return size | prefix_of(name) << 32;
+}
+
 inline bool equal_bytes(std::string_view left, std::string_view right) {
     const std::size_t size = left.size();
     if (size != right.size()) return false;

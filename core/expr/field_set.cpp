@@ -40,7 +40,7 @@ FieldSlot FieldSet::add(const Path& path) {
                 node.sizes_ |= std::uint64_t{1} << (step.name.size() & 63);
                 node.places_.emplace(step.name, static_cast<std::uint32_t>(node.members.size()));
                 const auto place = static_cast<std::uint32_t>(node.members.size());
-                node.members.push_back({prefix_of(step.name), step.name, next, member_count_++, place});
+                node.members.push_back({head_of(step.name), step.name, next, member_count_++, place});
             }
         }
         at = next;
@@ -61,6 +61,8 @@ void FieldSet::find_leaves() {
 }
 
 const FieldNode::Member* FieldNode::find_by_hash(std::string_view name) const {
+    // Most names of a message are not wanted, and their size alone tells.
+    if ((sizes_ >> (name.size() & 63) & 1) == 0) return nullptr;
     const auto found = places_.find(name);
     return found == places_.end() ? nullptr : &members[found->second];
 }

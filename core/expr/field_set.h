@@ -26,12 +26,18 @@ namespace pinnace::expr {
 using FieldSlot = std::uint16_t;
 inline constexpr std::size_t kFieldCountMax = 65'000;
 
+// A name in a message, to be looked up.
+struct FieldName {
+    std::string_view text;
+    std::uint64_t head = 0;  // as head_of() gives it
+};
+
 // The paths as a tree, so that a reader goes down a message and the tree together.
 struct FieldNode {
     static constexpr std::uint32_t kNoSlot = UINT32_MAX;
 
     struct Member {
-        std::uint64_t prefix = 0;  // of the name, as prefix_of() gives it
+        std::uint64_t head = 0;  // of the name, as head_of() gives it
         std::string name;
         std::uint32_t node = 0;
         std::uint32_t serial = 0;  // of all members of the set, from 0: where a reader keeps its marks
@@ -48,14 +54,12 @@ struct FieldNode {
     std::vector<Element> elements;  // steps by index
 
     // The member of that name, null if there is none.
-    const Member* find(std::string_view name) const {
-        // Most names of a message are not wanted, and their size alone tells.
-        if ((sizes_ >> (name.size() & 63) & 1) == 0) return nullptr;
-        if (members.size() > kLinearCount) return find_by_hash(name);
-        const std::uint64_t prefix = prefix_of(name);
+    const Member* find(std::string_view name) const { return find(FieldName{name, head_of(name)}); }
+    const Member* find(const FieldName& name) const {
+        if (members.size() > kLinearCount) return find_by_hash(name.text);
         for (const Member& member : members) {
-            if (member.prefix != prefix || member.name.size() != name.size()) continue;
-            if (name.size() <= 8 || equal_bytes(member.name, name)) return &member;
+            if (member.head == name.head && (name.text.size() <= 4 || equal_bytes(member.name, name.text)))
+                return &member;
         }
         return nullptr;
     }

@@ -57,8 +57,7 @@ class TapeView {
     void for_each_member(Visit visit) const {
         // Copies, since a view that is passed on by reference would have to lie in memory.
         for (std::size_t index = index_ + 1; at(index).type() != TapeType::END_OBJECT;) {
-            const std::string_view name = at(index).text();
-            if (!visit(name, at(index + 1))) return;
+            if (!visit(at(index).name(), at(index + 1))) return;
             index = at(index + 1).index_behind();
         }
     }
@@ -81,23 +80,25 @@ class TapeView {
         const auto* const bytes = reinterpret_cast<const char*>(texts_ + (tape_[index_] & kPayloadMask));
         return {bytes + sizeof(std::uint32_t), load_word<std::uint32_t>(bytes)};
     }
+    // The size and the first bytes lie side by side, and behind the text there is always something.
+    FieldName name() const {
+        const std::string_view name = text();
+        const auto head = load_word<std::uint64_t>(name.data() - sizeof(std::uint32_t));
+        const std::size_t bits_behind = name.size() < 4 ? 8 * (4 - name.size()) : 0;
+        return {name, head & ~std::uint64_t{0} >> bits_behind};
+    }
     TapeView at(std::size_t index) const {
         TapeView other = *this;
         other.index_ = index;
         return other;
     }
     std::size_t index_behind() const {
-        switch (type()) {
-            case TapeType::START_OBJECT:
-            case TapeType::START_ARRAY:
-                return static_cast<std::uint32_t>(tape_[index_]);
-            case TapeType::INT64:
-            case TapeType::UINT64:
-            case TapeType::DOUBLE:
-                return index_ + 2;
-            default:
-                return index_ + 1;
-        }
+        const TapeType here = type();
+        if (here == TapeType::START_OBJECT || here == TapeType::START_ARRAY)
+            return static_cast<std::uint32_t>(tape_[index_]);
+        const bool is_number =
+            here == TapeType::INT64 || here == TapeType::UINT64 || here == TapeType::DOUBLE;
+        return index_ + (is_number ? 2 : 1);
     }
 
     const std::uint64_t* tape_;
@@ -111,15 +112,18 @@ class JsonReader final : public MessageReader {
         values.reset(set);
         const std::string_view text(reinterpret_cast<const char*>(body.data()), body.size());
         if (!make_room(text.size())) return false;
-        // simdjson reads a little beyond the text, and what lies behind a body may change at any time.
-        std::memcpy(text_.get(), text.data(), text.size());
-        const simdjson::error_code error = parser_.parse(text_.get(), text.size(), false).error();
+        const char* readable = text.data();
+        if (!has_readable_end(text)) {
+            std::memcpy(text_.get(), text.data(), text.size());
+            readable = text_.get();
+        }
+        const simdjson::error_code error = parser_.parse(readable, text.size(), false).error();
         if (error == simdjson::SUCCESS) {
             // Word 0 stands for the document.
             Walk<TapeView>(set, values).visit(TapeView(parser_.doc, 1), set.root());
         } else if (error != simdjson::NUMBER_ERROR && error != simdjson::DEPTH_ERROR) {
             return false;
-        } else if (!read_exactly(text.size(), set, values)) {
+        } else if (!read_exactly(text, set, values)) {
             return false;
         }
         values.finish();
@@ -130,6 +134,15 @@ class JsonReader final : public MessageReader {
     // simdjson counts depth a little short for containers that are empty: whatever it takes with this bound
     // is surely not too deep, and the rest is for the exact reader to say.
     static constexpr std::size_t kSureDepth = kMessageDepthMax;
+
+    // simdjson reads a little beyond the text, without effect on what it finds: that the text closes its
+    // last string and bracket is known first. Within a page it may; else the text is copied to where there
+    // is room.
+    static bool has_readable_end(std::string_view text) {
+        constexpr std::uintptr_t kPageMask = 4095;
+        const auto end = reinterpret_cast<std::uintptr_t>(text.data() + text.size());
+        return (end & kPageMask) != 0 && (end & kPageMask) + simdjson::SIMDJSON_PADDING <= kPageMask + 1;
+    }
 
     // Grows by doubling; empty bodies are not JSON.
     bool make_room(std::size_t size) {
@@ -143,7 +156,9 @@ class JsonReader final : public MessageReader {
         return true;
     }
 
-    bool read_exactly(std::size_t size, const FieldSet& set, FieldValues& values) {
+    bool read_exactly(std::string_view text, const FieldSet& set, FieldValues& values) {
+        const std::size_t size = text.size();
+        std::memcpy(text_.get(), text.data(), size);
         if (!simdjson::validate_utf8(text_.get(), size)) return false;
         text_[size] = '\0';
         if (!is_json({text_.get(), size})) return false;

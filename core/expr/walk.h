@@ -3,7 +3,8 @@
 //
 // A format gives a View, a cheap handle on one value of the message, with:
 //   Shape look(Value* value)               scalar, object or array; of a scalar also its value
-//   for_each_member(f)                     f(name, View) for each, in order, until it gives false
+//   for_each_member(f)                     f(name, View) for each, in order, until it gives false; the
+//                                          name is a text, or a FieldName where its head is at hand
 //   for_each_element(f)                    likewise f(View)
 // The message is known to be well-formed and no deeper than kMessageDepthMax.
 #pragma once
@@ -50,7 +51,7 @@ class Walk {
             return;
         }
         std::uint64_t missing = ~std::uint64_t{0} >> (kMarkCount - node.members.size());
-        view.for_each_member([&](std::string_view name, const View& member_view) {
+        view.for_each_member([&](const auto& name, const View& member_view) {
             const FieldNode::Member* const member = node.find(name);
             if (member == nullptr) return true;
             // Of a name that comes twice the first one counts.
@@ -65,7 +66,7 @@ class Walk {
     // As visit_object(), for more members than a word has bits.
     void visit_large_object(const View& view, const FieldNode& node) {
         const std::uint64_t object = values_.next_object();
-        view.for_each_member([&](std::string_view name, const View& member_view) {
+        view.for_each_member([&](const auto& name, const View& member_view) {
             const FieldNode::Member* const member = node.find(name);
             if (member == nullptr || !values_.mark(member->serial, object)) return true;
             visit_member(member_view, *member);

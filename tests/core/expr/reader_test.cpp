@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Readers of message types (E): bodies that are cut or broken anywhere, depth, definitions that are refused.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <cstring>
 #include <fstream>
 #include <random>
 #include <string>
@@ -112,6 +114,32 @@ TEST(JsonReader, AgreesWithTheExactReaderOnRealMessagesAndBrokenOnes) {
             ASSERT_FALSE(is_exactly) << body;
         }
     }
+}
+
+TEST(JsonReader, ABodyMayLieAnywhereBeforeAPageThatNobodyMayRead) {
+    constexpr std::size_t kPage = 4096;
+    void* const mapped =
+        ::mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(mapped, MAP_FAILED);
+    char* const page = static_cast<char*>(mapped);
+    ASSERT_EQ(::mprotect(page + kPage, kPage, PROT_NONE), 0);
+    Fixture json({}, {"/a", "/name"});
+    const std::string good = R"({"name":"x\ty","b":[1,2],"a":12})";
+    for (const auto& [body, found] : {std::pair<std::string, std::string>{good, R"(12 "x\ty" )"},
+                                      {R"({"a":12)", "null null "},
+                                      {R"({"a":"12)", "null null "},
+                                      {"12", "null null "}}) {
+        for (std::size_t room = 0; room < 200; ++room) {
+            // What lies behind the body would go on with it.
+            std::memset(page, '1', kPage);
+            if (room > 0) page[kPage - room] = '"';
+            char* const place = page + kPage - room - body.size();
+            std::memcpy(place, body.data(), body.size());
+            json.read({place, body.size()});
+            EXPECT_EQ(json.found(), found) << body << room;
+        }
+    }
+    ::munmap(mapped, 2 * kPage);
 }
 
 TEST(JsonReader, LargeBodiesAreRead) {
