@@ -135,6 +135,9 @@ std::string_view Core::queue_name(QueueId queue) const {
 std::string_view Core::message_type(QueueId queue) const {
     return state_->queues[queue]->config.message_type;
 }
+const expr::MessageType& Core::message_type_definition(QueueId queue) const {
+    return state_->evaluator.definition(state_->queues[queue]->type);
+}
 std::size_t Core::queue_count() const { return state_->queues.size(); }
 TopicId Core::topic_of_record(std::uint32_t subject) const {
     return subject < state_->topic_of_journal.size() ? state_->topic_of_journal[subject] : kNone;
@@ -185,7 +188,7 @@ void Core::query(QueueId id, const std::function<bool(const QueuedMessage&)>& vi
 }
 
 std::uint64_t Core::durable_digest() const { return state_->durable_digest(); }
-std::uint64_t Core::evaluation_count() const { return state_->evaluator.evaluation_count(); }
+EvaluationCounts Core::evaluation_counts() const { return state_->evaluator.counts(); }
 std::size_t Core::state_byte_count() const { return state_->state_byte_count(); }
 
 }  // namespace pinnace

@@ -17,6 +17,7 @@
 
 #include "core/config.h"
 #include "core/effects.h"
+#include "core/evaluator.h"
 #include "core/expr/reader.h"
 #include "core/record.h"
 #include "core/types.h"
@@ -298,14 +299,15 @@ class Core {
     std::string_view topic_name(TopicId topic) const;
     std::string_view queue_name(QueueId queue) const;
     std::string_view message_type(QueueId queue) const;
+    const expr::MessageType& message_type_definition(QueueId queue) const;
     std::size_t queue_count() const;
     QueueStatus status(QueueId queue) const;
     // Messages that are available now, in delivery order (V1), until `visit` says false.
     void query(QueueId queue, const std::function<bool(const QueuedMessage&)>& visit) const;
     // Hash of the durable state: equal for equal durable states, whatever way led there (rule 10).
     std::uint64_t durable_digest() const;
-    std::uint64_t evaluation_count() const;  // of expressions, on messages (D11)
-    std::size_t state_byte_count() const;    // of all message state, indexes included (D11)
+    EvaluationCounts evaluation_counts() const;
+    std::size_t state_byte_count() const;  // of all message state, indexes included (D11)
 
  private:
     struct State;

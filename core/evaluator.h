@@ -19,6 +19,14 @@
 
 namespace pinnace {
 
+// Since the start; what was stopped or unreadable made its expression FALSE or NULL.
+struct EvaluationCounts {
+    std::uint64_t evaluations = 0;       // of expressions, on messages (D11)
+    std::uint64_t malformed = 0;         // bodies that were not well-formed for their type
+    std::uint64_t patterns_stopped = 0;  // by the limit of their match
+    std::uint64_t texts_too_long = 0;    // that functions would have made
+};
+
 class Evaluator {
  public:
     // A type of a name of its own, or a built-in one with other separators; before the first type() of that
@@ -27,6 +35,7 @@ class Evaluator {
     bool known(std::string_view message_type) const;
     // The number of a message type. One that is not known (a topic of a former configuration) is opaque.
     std::uint32_t type(std::string_view message_type);
+    const expr::MessageType& definition(std::uint32_t type) const { return types_[type]->definition; }
     bool is_json(std::uint32_t type) const { return types_[type]->is_json; }
     // Bound to the type's fields. The error is the compiler's text, which names the column.
     std::expected<expr::Expression, std::string> compile(std::string_view text, std::uint32_t type,
@@ -41,12 +50,12 @@ class Evaluator {
         ++evaluation_count_;
         return expression.eval(*values_, context_);
     }
-    std::uint64_t evaluation_count() const { return evaluation_count_; }
+    EvaluationCounts counts() const;
     expr::MessageFacts& facts() { return context_.facts; }
 
  private:
     struct Type {
-        std::string name;
+        expr::MessageType definition;
         bool is_json = false;
         std::unique_ptr<expr::MessageReader> reader;
         expr::FieldSet fields;

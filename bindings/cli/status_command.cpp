@@ -35,6 +35,13 @@ void print_engine(const element& status) {
         fmt::print("memory {}, {} bytes of message state\n", text_of(memory, "rung"),
                    text_of(memory, "state_bytes"));
     }
+    element expressions;
+    if (status["expressions"].get(expressions) == simdjson::SUCCESS) {
+        fmt::print(
+            "expressions: {} evaluations, {} malformed messages, {} patterns stopped, {} texts too long\n",
+            text_of(expressions, "evaluations"), text_of(expressions, "malformed"),
+            text_of(expressions, "patterns_stopped"), text_of(expressions, "texts_too_long"));
+    }
     element journal;
     if (status["journal"].get(journal) == simdjson::SUCCESS) {
         fmt::print("journal {} by {}: {} records, {} durable, segment {}, {} bytes in {} batches\n",

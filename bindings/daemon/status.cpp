@@ -73,6 +73,11 @@ std::string make_status(const EngineReport& report, Dispatcher& dispatcher, cons
                    json_number(report.dispatcher_cpu), json_number(report.journal_cpu));
     fmt::format_to(std::back_inserter(out), R"("memory":{{"rung":{},"state_bytes":{}}},)",
                    json_text(report.memory_rung), core.state_byte_count());
+    const EvaluationCounts counts = core.evaluation_counts();
+    fmt::format_to(
+        std::back_inserter(out),
+        R"("expressions":{{"evaluations":{},"malformed":{},"patterns_stopped":{},"texts_too_long":{}}},)",
+        counts.evaluations, counts.malformed, counts.patterns_stopped, counts.texts_too_long);
     fmt::format_to(
         std::back_inserter(out),
         R"("journal":{{"state":"{}","errno":{},"io":{},"records":{},"durable":{},"segment":{},"segments":{},)"

@@ -206,6 +206,20 @@ TEST_F(EngineTest, StatusIsOneJsonObjectThatNamesQueuesAndSessions) {
     EXPECT_EQ(status.back(), '}');
 }
 
+TEST_F(EngineTest, StatusCountsPatternsThatWereStoppedAndMalformedMessages) {
+    options_.definitions.queues[0].filter = "/a LIKE '^(a+)+$'";
+    start();
+    const Connection connection = connect();
+    auto publisher = Publisher::open(connection);
+    ASSERT_TRUE(publisher);
+    const std::string endless = R"({"a":")" + std::string(200, 'a') + R"(b"})";
+    for (const std::string_view body : {std::string_view(endless), std::string_view("{")})
+        ASSERT_TRUE(publisher->publish("Orders", body));
+    ASSERT_TRUE(publisher->wait_persisted(seconds(30)));
+    EXPECT_THAT(engine_->status_json(),
+                HasSubstr(R"("malformed":1,"patterns_stopped":1,"texts_too_long":0)"));
+}
+
 TEST_F(EngineTest, AManualClockEndsLeasesWhenItIsMoved) {
     options_.manual_clock = 1'000'000'000;
     start();
