@@ -28,12 +28,9 @@ std::expected<std::unique_ptr<QueueQuery>, RequestError> QueueQuery::open(Dispat
     auto query = std::make_unique<QueueQuery>();
     query->count_left_ = count_max;
     if (!where.empty()) {
-        query->filter_ = std::make_unique<Filter>();
-        Filter& filter = *query->filter_;
-        filter.type = filter.evaluator.type(core.message_type(queue));
-        auto compiled = filter.evaluator.compile(where, filter.type, "where", 0);
+        auto compiled = QueryFilter::compile(core, queue, where);
         if (!compiled) return std::unexpected(RequestError{Answer::bad_filter, compiled.error()});
-        filter.expression.emplace(std::move(*compiled));
+        query->filter_.emplace(std::move(*compiled));
     }
     // Without a filter no more than what is asked for need be kept.
     const std::uint64_t wanted = query->filter_ ? UINT64_MAX : count_max;
@@ -72,16 +69,7 @@ bool QueueQuery::work(Dispatcher& dispatcher) {
 }
 
 void QueueQuery::look_at(Dispatcher& dispatcher, const Found& message, const std::byte* data) {
-    if (filter_) {
-        const Core& core = dispatcher.pump().core();
-        expr::MessageFacts& facts = filter_->evaluator.facts();
-        facts = {};
-        facts.topic = core.topic_name(message.topic);
-        facts.size = message.size;
-        facts.now_ns = core.now();
-        filter_->evaluator.read(filter_->type, data, message.size);
-        if (!filter_->evaluator.matches(*filter_->expression)) return;
-    }
+    if (filter_ && !filter_->matches(dispatcher.pump().core(), message.topic, data, message.size)) return;
     --count_left_;
     const std::string_view body = data == nullptr
                                       ? std::string_view()

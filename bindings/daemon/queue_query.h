@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "bindings/daemon/dispatcher.h"
-#include "core/evaluator.h"
+#include "core/query_filter.h"
 
 namespace pinnace::daemon {
 
@@ -48,11 +48,6 @@ class QueueQuery {
         std::uint32_t size;
         TopicId topic;
     };
-    struct Filter {
-        Evaluator evaluator;
-        std::uint32_t type = 0;
-        std::optional<expr::Expression> expression;
-    };
 
     void look_at(Dispatcher& dispatcher, const Found& message, const std::byte* data);
     bool at_end() const { return next_ == found_.size() || count_left_ == 0; }
@@ -60,10 +55,10 @@ class QueueQuery {
     std::vector<Found> found_;
     std::size_t next_ = 0;
     std::uint64_t count_left_ = 0;
-    int slice_count_ = 0;             // of this part
-    std::unique_ptr<Filter> filter_;  // none: all
-    std::vector<std::byte> bytes_;    // made and not taken
-    std::size_t taken_ = 0;           // of them
+    int slice_count_ = 0;                // of this part
+    std::optional<QueryFilter> filter_;  // none: all
+    std::vector<std::byte> bytes_;       // made and not taken
+    std::size_t taken_ = 0;              // of them
 };
 
 }  // namespace pinnace::daemon

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "bindings/cli/scenario/body_filter.h"
 #include "bindings/cli/scenario/reasons.h"
 #include "bindings/cli/scenario/simulated_world.h"
+#include "core/query_filter.h"
 
 namespace pinnace::scenario {
 std::vector<PublishMessage> SimulatedWorld::messages_of(const Publish& command) {
@@ -105,17 +105,14 @@ Outcome<std::vector<Answer>> SimulatedWorld::verbs(const Verbs& command,
 Outcome<std::vector<Received>> SimulatedWorld::query(const Query& command) {
     const auto id = queue(command.target);
     if (!id) return std::unexpected(id.error());
-    auto filter = std::optional<std::expected<BodyFilter, std::string>>();
-    if (command.where) filter.emplace(BodyFilter::compile(*command.where));
+    auto filter = std::optional<std::expected<QueryFilter, std::string>>();
+    if (command.where) filter.emplace(QueryFilter::compile(*core_, *id, *command.where));
     if (filter && !*filter) return refused(fmt::format("bad_filter: {}", filter->error()));
     std::vector<Received> messages;
     core_->query(*id, [&](const QueuedMessage& message) {
         const auto body = body_of(message);
-        expr::MessageFacts facts;
-        facts.topic = core_->topic_name(message.topic);
-        facts.size = body.size();
-        facts.now_ns = now_;
-        if (filter && !(*filter)->matches(body, facts)) return true;
+        const auto size = static_cast<std::uint32_t>(body.size());
+        if (filter && !(*filter)->matches(*core_, message.topic, body.data(), size)) return true;
         messages.push_back({.id = id_of(message.position),
                             .count = 0,
                             .body = {reinterpret_cast<const char*>(body.data()), body.size()},
