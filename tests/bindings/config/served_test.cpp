@@ -247,6 +247,26 @@ TEST_F(Served, AQueueThatIsAddedJoinsTheSubscriptionsByAPatternThatItMatches) {
     expect_nothing(other);
 }
 
+TEST_F(Served, AQueueThatIsAddedIsSeenByASubscriptionByPatternThroughItsFilter) {
+    serve("patterns.xml");
+    auto filtered = Subscriber::open(*connection_, "^(MQ|Late)$", {.max_backlog = 100, .filter = "/px > 10"});
+    ASSERT_TRUE(filtered) << filtered.error().text;
+    Definitions added;
+    added.topics.push_back({"NEWS", "json"});
+    QueueConfig late;
+    late.name = "Late";
+    late.underlying_topics = {"NEWS"};
+    added.queues.push_back(late);
+    ASSERT_TRUE(engine_->extend(added, {}));
+    for (const char* body : {R"({"px":5})", R"({"px":50})"}) publish("Late", body);
+    EXPECT_EQ(bodies(*filtered, 1), std::vector<std::string>{R"({"px":50})"});
+    expect_nothing(*filtered);
+    // What the filter passed over is there for a later subscriber without one.
+    Subscriber& later = subscribe("Late");
+    EXPECT_EQ(bodies(later, 1), std::vector<std::string>{R"({"px":5})"});
+    expect_nothing(later);
+}
+
 TEST_F(Served, ABarrierWaitsForAllBeforeItAndGoesToEveryone) {
     serve("barrier.xml");
     Subscriber& trades = subscribe("Trades");
