@@ -112,7 +112,8 @@ int evaluate(const Options& options) {
     if (std::ferror(file.get()) != 0)
         throw CommandError{fmt::format("{}: {}", options.path, std::strerror(errno))};
     if ((*reader)->malformed_count() != 0)
-        fmt::print(stderr, "pinnace eval: {} messages are not well-formed; all their fields are NULL\n",
+        fmt::print(stderr,
+                   "pinnace eval: messages that are not well-formed, so that all their fields are NULL: {}\n",
                    (*reader)->malformed_count());
     return kDone;
 }

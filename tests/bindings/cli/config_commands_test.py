@@ -95,6 +95,11 @@ class Commands(unittest.TestCase):
         self.assertEqual(run("eval", "--whole", "/a + 1", text='{"a":\n1}\n').stdout, "2\n")
         self.assertEqual(run("eval", "--type", "nvfix", "/px > 1", text="px=2\x01\n").stdout, "true\n")
 
+    def test_eval_counts_the_messages_that_are_malformed(self):
+        done = run("eval", "/a", text='{"a":1}\n{"a":\n')
+        self.assertEqual(done.stdout, "1\nnull\n")
+        self.assertIn("not well-formed, so that all their fields are NULL: 1\n", done.stderr)
+
     def test_eval_shows_what_is_wrong_with_an_expression(self):
         done = run("eval", "/a = ", text="")
         self.assertEqual(done.returncode, 1)
