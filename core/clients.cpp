@@ -149,6 +149,7 @@ void Machine::break_leases(std::span<const std::uint32_t> slots, std::span<const
         } else {
             give_back(queue, handle, false);
         }
+        effects.part_may_end();
     }
     breaking = false;
 }

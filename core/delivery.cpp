@@ -166,6 +166,7 @@ bool Machine::waits_for_record(Queue& queue, Handle handle) {
     if (queue.limits) record_counts(queue, state, index);
     const bool exact = queue.at_most_once && queue.exact;
     if (exact) index = record_single_hand_over(queue, state, false);
+    if (index != 0) effects.part_may_end();
     Subscription& subscription = subscriptions[state.holder & kSlotMask];
     if (!exact && !(queue.limits && state.recovered)) {
         // A subscription gets everything in the order of the decisions.

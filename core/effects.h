@@ -62,6 +62,9 @@ class Effects {
     // What was recorded up to here may be durable without what the command still records: a step may end.
     // Said where a command makes bodies of its own (A1), so that a step's size keeps its bound.
     virtual void part_ends() {}
+    // The same, said after each message of many that leave, return or are handed over in one command: a step
+    // that has become long should end here.
+    virtual void part_may_end() {}
 
     // The core ended a subscription by itself (B2: it let too many barriers wait).
     virtual void subscription_ended(SubscriptionId subscription, std::string_view why) = 0;

@@ -127,7 +127,7 @@ void Machine::leave(Queue& queue, Handle handle, std::uint8_t reasons) {
     // All of it is told by now, since others of its group may leave with it.
     detach(queue, handle);
     forget(queue, handle, states[handle]);
-    if (acts) effects.part_ends();
+    acts ? effects.part_ends() : effects.part_may_end();
 }
 
 // At most once: that it was handed over is durable already; this only lets a checkpoint forget it.

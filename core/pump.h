@@ -44,6 +44,8 @@ struct PumpLimits {
     std::uint32_t frame_count_max_per_turn = 64;        // of one session: nobody starves the others
     std::uint32_t barrier_count_max = 1024;  // that one subscription may let wait for room in its ring (B2)
     std::uint32_t again_count_max = 65'536;  // bodies asked for again that wait for room in a ring
+    std::uint32_t step_record_count =
+        4096;                       // a command that makes more of independent ones is parted (rule 7)
     std::uint32_t ring_low = 1024;  // the client's cursor is looked at when fewer entries are known free
 };
 
@@ -131,6 +133,9 @@ class Pump final : private Effects {
     bool deliver(const Delivery& delivery) override;
     void expired(const Expired& event) override { out_.expired(event); }
     void part_ends() override { end_step(); }
+    void part_may_end() override {
+        if (log_.appended() - step_begin_ >= limits_.step_record_count) end_step();
+    }
     const std::byte* body(Position position, const BodyRef& body) override {
         return log_.resident(body.log, body.size) ? log_.body(body.log) : log_.read_now(position, body.size);
     }
@@ -142,6 +147,7 @@ class Pump final : private Effects {
     void end_step() {
         append_late();
         log_.end_step(core_.now());
+        step_begin_ = log_.appended();
     }
     void violation(SessionId id, std::string_view why);
     bool read_acks(SessionId id);
@@ -202,6 +208,7 @@ class Pump final : private Effects {
     std::size_t ending_ = 0;
     std::size_t waiting_marks_ = 0;
     RecordIndex told_durable_ = 0;
+    RecordIndex step_begin_ = 0;  // the last record before the step
     LateRecord late_;
     bool progress_ = false;
     bool blocked_ = false;

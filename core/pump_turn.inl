@@ -47,6 +47,10 @@ template <SessionPort Port, LogPort Log, Outside Out>
 void Pump<Port, Log, Out>::advance(Time now) {
     // Each instant is a step of its own, so that a long pause does not make one huge step.
     while (core_.next_due() <= now) {
+        if (!log_.room_for_verbs(1)) {  // the journal takes what there is first; time waits for it (rule 9)
+            blocked_ = true;
+            return;
+        }
         core_.advance(std::max(core_.next_due(), core_.now()));
         end_step();
         progress_ = true;

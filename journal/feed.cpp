@@ -28,6 +28,7 @@ Feed::Feed(std::size_t byte_count)
 Feed::~Feed() { ::operator delete(bytes_, kPage); }
 
 std::size_t Feed::room() const {
+    if (spilled()) return 0;
     const std::uint64_t released = released_.load(std::memory_order_acquire);  // pair: feed freed
     return byte_count_ - static_cast<std::size_t>(staged_ - released);
 }
@@ -36,32 +37,62 @@ RecordIndex Feed::append(const RecordHeader& header, std::span<const std::byte> 
                          std::uint32_t body_size) {
     PINNACE_CHECK(head.size() <= std::numeric_limits<std::uint16_t>::max());
     PINNACE_CHECK(body_size <= std::numeric_limits<std::uint32_t>::max() - head.size());
+    FeedEntry entry{header, body};
+    entry.header.head_size = static_cast<std::uint16_t>(head.size());
+    entry.header.payload_size = static_cast<std::uint32_t>(head.size()) + body_size;
+    entry.header.payload_crc = 0;
+    FeedEntry* placed = spilled() ? nullptr : put(entry, head);
+    last_entry_ = placed != nullptr ? placed : spill(entry, head);
+    return ++last_index_;
+}
+
+// Null: the ring has no room for it.
+FeedEntry* Feed::put(const FeedEntry& entry, std::span<const std::byte> head) {
     const std::size_t size = entry_size(head.size());
     if (byte_count_ - (staged_ - released_seen_) < size) {
         released_seen_ = released_.load(std::memory_order_acquire);  // pair: feed freed
-        PINNACE_CHECK(byte_count_ - (staged_ - released_seen_) >= size);
+        if (byte_count_ - (staged_ - released_seen_) < size) return nullptr;
     }
-    auto* entry = new (bytes_ + (staged_ & (byte_count_ - 1))) FeedEntry{header, body};
-    entry->header.head_size = static_cast<std::uint16_t>(head.size());
-    entry->header.payload_size = static_cast<std::uint32_t>(head.size()) + body_size;
-    entry->header.payload_crc = 0;
-    if (!head.empty()) std::memcpy(entry + 1, head.data(), head.size());
-    last_entry_ = entry;
+    auto* placed = new (bytes_ + (staged_ & (byte_count_ - 1))) FeedEntry(entry);
+    if (!head.empty()) std::memcpy(placed + 1, head.data(), head.size());
     staged_ += size;
-    return ++last_index_;
+    return placed;
+}
+
+// The journal takes whole steps only, so one that is larger than the ring would wait for ever.
+FeedEntry* Feed::spill(const FeedEntry& entry, std::span<const std::byte> head) {
+    if (last_entry_ == nullptr) {
+        spilled_step_size_ = 0;
+    } else if (!spilled()) {
+        spilled_step_size_ = static_cast<std::size_t>(staged_ - whole_);
+    }
+    spilled_step_size_ += entry_size(head.size());
+    PINNACE_CHECK(spilled_step_size_ <= byte_count_);
+    return &spill_.emplace_back(entry, std::vector<std::byte>(head.begin(), head.end())).entry;
+}
+
+void Feed::move_in() {
+    while (spilled()) {
+        const Spilled& first = spill_.front();
+        if (put(first.entry, first.head) == nullptr) return;
+        if (first.entry.ends_step()) whole_ = staged_;
+        spill_.pop_front();
+    }
 }
 
 void Feed::end_step() {
     if (last_entry_ == nullptr) return;
     last_entry_->header.payload_crc = 1;
     last_entry_ = nullptr;
+    if (!spilled()) whole_ = staged_;
 }
 
 void Feed::publish(Time now) {
     end_step();
+    move_in();
     // Relaxed: the store below makes it visible with the entries.
     time_.store(now, std::memory_order_relaxed);
-    published_.store(staged_, std::memory_order_release);  // pair: feed filled
+    published_.store(whole_, std::memory_order_release);  // pair: feed filled
     // What comes next lies in lines that left the cache long ago: fetched while there is time.
     for (std::size_t ahead = 0; ahead < 4 * 64; ahead += 64) {
         __builtin_prefetch(bytes_ + ((staged_ + ahead) & (byte_count_ - 1)), 1);

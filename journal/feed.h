@@ -11,8 +11,9 @@
 // journal
 //    says that the record is durable (policy none: written).
 // 4. room() is what the caller asks before it takes on work; it keeps a reserve for acknowledgments and moves
-// (rule
-//    14). A step that was begun must fit: append without room is our own fault.
+//    (rule 14). What the ring has no room for all the same is spilled: kept in memory of its own, in order,
+//    and moved into the ring by later calls of publish. Only a single step that is larger than the whole ring
+//    is our own fault.
 // 5. Positions in the ring only grow. An entry never wraps: the ring has slack behind its end for the last
 // one.
 //
@@ -22,8 +23,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "core/record.h"
 #include "core/types.h"
@@ -64,7 +67,7 @@ class Feed {
     static constexpr std::size_t entry_size(std::size_t head_size) {
         return (sizeof(FeedEntry) + head_size + 7) & ~std::size_t{7};
     }
-    // Free bytes, at least: looks at the journal's progress each time.
+    // Free bytes, at least: looks at the journal's progress each time. None while something is spilled.
     std::size_t room() const;
     std::size_t byte_count() const { return byte_count_; }
     // head_size, payload_size and payload_crc of `header` are filled in here and later. Returns the record's
@@ -73,9 +76,11 @@ class Feed {
                        std::uint32_t body_size);
     // All appended since the last one are one step: in one batch together, or not there.
     void end_step();
-    // Ends the step and lets the journal see all steps. `now` is the engine's time, kept with the batch (rule
-    // 22).
+    // Ends the step and lets the journal see all steps, but for what stays spilled. `now` is the engine's
+    // time, kept with the batch (rule 22).
     void publish(Time now);
+    // Something waits for room: to be published again.
+    bool spilled() const { return !spill_.empty(); }
     // Index of the last record appended.
     RecordIndex last_index() const { return last_index_; }
 
@@ -89,13 +94,24 @@ class Feed {
     void release(std::uint64_t position);
 
  private:
+    struct Spilled {
+        FeedEntry entry;
+        std::vector<std::byte> head;
+    };
+    FeedEntry* put(const FeedEntry& entry, std::span<const std::byte> head);
+    FeedEntry* spill(const FeedEntry& entry, std::span<const std::byte> head);
+    void move_in();
+
     std::size_t byte_count_;
     std::byte* bytes_;
     // Dispatcher's own.
     alignas(kLineSize) std::uint64_t staged_ = 0;
     RecordIndex last_index_ = 0;
     FeedEntry* last_entry_ = nullptr;  // null: no step is open
+    std::uint64_t whole_ = 0;          // behind the last step that is in the ring as a whole
     std::uint64_t released_seen_ = 0;  // spares append a look at the other thread's line
+    std::deque<Spilled> spill_;        // behind what is staged
+    std::size_t spilled_step_size_ = 0;
     // Written by the dispatcher, read by the journal thread.
     alignas(kLineSize) std::atomic<std::uint64_t> published_{0};
     std::atomic<Time> time_{0};

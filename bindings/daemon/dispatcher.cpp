@@ -58,8 +58,10 @@ void Dispatcher::finish() {
     pump_.drain();
     shm::Waiter waiter(shm::WaitMode::yield);
     const auto wait_for_journal = [&] {
-        while (log_.durable() < log_.appended() && world_.journal->state() != journal::State::failed)
+        while (log_.durable() < log_.appended() && world_.journal->state() != journal::State::failed) {
+            log_.publish();  // what was spilled
             waiter.idle();
+        }
         pump_.tell_durable();
         outbox_.ring_bells(world_.waker);
     };

@@ -6,7 +6,7 @@
 //   L1  A body's place in the log is settled exactly once: with its record's index, or with 0 if it is
 //       given up.
 //   L2  Submissions are taken while half of the feed is free, verbs while a quarter is (rule 14): what the
-//       core emits by itself always finds the rest.
+//       core emits by itself mostly finds the rest, and is spilled otherwise.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +57,9 @@ class EngineLog {
 
     bool room_for_submission() { return journal_takes_messages() && has_room(feed_->byte_count() / 2); }
     bool room_for_verbs(std::uint32_t count) {
-        return has_room(feed_->byte_count() / 4 + std::size_t{count} * journal::Feed::entry_size(64));
+        const std::size_t quarter = feed_->byte_count() / 4;
+        // A long list must find room some day; what of it exceeds the ring is spilled.
+        return has_room(quarter + std::min(quarter, count * journal::Feed::entry_size(64)));
     }
     RecordIndex append(const RecordHeader& header, std::span<const std::byte> head, const BodyRef& body) {
         const bool has_body = header.kind == static_cast<std::uint16_t>(RecordKind::message);
@@ -74,7 +76,7 @@ class EngineLog {
         if (staged_) feed_->end_step();
     }
     void publish() {
-        if (!staged_) return;
+        if (!staged_ && !feed_->spilled()) return;
         staged_ = false;
         feed_->publish(now_);
         journal_->wake();

@@ -123,6 +123,42 @@ TEST_F(PumpTest, ABatchIsVisibleAsAWhole) {
     EXPECT_EQ(log_.records[log_.records.size() - 3].step, last.step);
 }
 
+// Rule 7: each leaving is whole by itself, so a long instant is parted into steps that the journal can take.
+TEST_F(PumpTest, ManyMessagesThatLeaveAtOneInstantAreSeveralSteps) {
+    constexpr std::size_t kCount = 10'000;
+    PublishOptions expires;
+    expires.expiration = kSecond;
+    std::array<std::byte, kOptionBytesMax> options{};
+    SubmitFrame frame;
+    frame.options = std::span(options).first(encode_options(expires, options.data()));
+    for (std::size_t i = 0; i < kCount; ++i) publisher_.publish(topic_, "x", frame);
+    turn();
+    const std::size_t before = log_.records.size();
+    turn(kSecond);
+    EXPECT_EQ(outside_.events.size(), kCount);
+    ASSERT_EQ(log_.records.size(), before + kCount);
+    std::map<std::size_t, std::size_t> sizes;
+    for (std::size_t i = before; i < log_.records.size(); ++i) ++sizes[log_.records[i].step];
+    for (const auto& [step, size] : sizes) EXPECT_LE(size, PumpLimits{}.step_record_count);
+}
+
+// Rule 9: what falls due waits, with the time, for a journal that has no room.
+TEST_F(PumpTest, TimeStandsStillWhileTheJournalHasNoRoomForWhatFallsDue) {
+    subscribe(1);
+    publisher_.publish(topic_, "x");
+    turn();
+    ASSERT_EQ(consumer_.take().size(), 1u);
+    log_.verb_room = false;
+    turn(11 * kSecond);
+    EXPECT_TRUE(pump_.blocked());
+    EXPECT_LT(pump_.core().now(), now_);
+    EXPECT_TRUE(consumer_.take().empty());
+    log_.verb_room = true;
+    turn();
+    EXPECT_EQ(pump_.core().now(), now_);
+    EXPECT_EQ(consumer_.take().size(), 1u);
+}
+
 TEST_F(PumpTest, AnUnknownTopicIsAnsweredAndNothingIsStored) {
     const std::size_t before = log_.records.size();
     const std::uint64_t before_it = publisher_.submit_written();

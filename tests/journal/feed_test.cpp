@@ -74,10 +74,46 @@ TEST(Feed, RoomIsExact) {
     EXPECT_GE(feed.room(), size);
 }
 
-TEST(FeedDeathTest, AppendWithoutRoomStopsTheProcess) {
+// Rule 7: what found no room comes later, in order, and never as a part of its step.
+TEST(Feed, WhatTheRingHasNoRoomForComesInOrderAndInWholeSteps) {
     Feed feed(kSmall);
-    while (feed.room() >= Feed::entry_size(0)) feed.append(record(RecordKind::remove, 1, 1), {}, nullptr, 0);
-    EXPECT_DEATH(feed.append(record(RecordKind::remove, 1, 1), {}, nullptr, 0), "internal check failed");
+    const auto head_of = [](std::uint64_t index) { return std::string(index * 37 % 200, 'h'); };
+    const std::uint64_t step_size = 40;
+    const std::uint64_t count = step_size * 100;
+    for (std::uint64_t index = 1; index <= count; ++index) {
+        const std::string head = head_of(index);
+        ASSERT_EQ(feed.append(record(RecordKind::message, 1, index), as_bytes(head), nullptr, 0), index);
+        if (index % step_size == 0) feed.end_step();
+    }
+    EXPECT_TRUE(feed.spilled());
+    EXPECT_EQ(feed.room(), 0u);
+    FeedCursor cursor;
+    std::uint64_t taken = 0;
+    while (taken < count) {
+        feed.publish(1);
+        const std::uint64_t end = feed.visible_end();
+        ASSERT_GT(end, cursor.position);
+        while (cursor.position != end) {
+            const FeedEntry& entry = feed.take(cursor);
+            ++taken;
+            ASSERT_EQ(entry.header.position, taken);
+            ASSERT_EQ(as_text({entry.head(), entry.header.head_size}), head_of(taken));
+            ASSERT_EQ(entry.ends_step(), taken % step_size == 0);
+        }
+        ASSERT_EQ(taken % step_size, 0u);
+        feed.release(cursor.position);
+    }
+    EXPECT_FALSE(feed.spilled());
+    EXPECT_EQ(feed.room(), feed.byte_count());
+}
+
+TEST(FeedDeathTest, AStepLargerThanTheRingStopsTheProcess) {
+    Feed feed(kSmall);
+    const auto fill = [&feed] {
+        for (std::size_t i = 0; i <= kSmall / Feed::entry_size(0); ++i)
+            feed.append(record(RecordKind::remove, 1, 1), {}, nullptr, 0);
+    };
+    EXPECT_DEATH(fill(), "internal check failed");
 }
 
 }  // namespace

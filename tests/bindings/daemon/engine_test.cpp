@@ -244,5 +244,26 @@ TEST_F(EngineTest, AManualClockEndsLeasesWhenItIsMoved) {
     EXPECT_EQ((*messages)[0].count(), 2u);
 }
 
+// Rules 7 and 18: what one instant does may be more than the feed to the journal holds.
+TEST_F(EngineTest, MoreMessagesThanTheJournalsFeedHoldsCanLeaveAtOneInstant) {
+    constexpr int kCount = 200'000;
+    options_.manual_clock = 1'000'000'000;
+    options_.definitions.queues[0].expiration = 1'000'000'000;
+    start();
+    {
+        const Connection connection = connect();
+        auto publisher = Publisher::open(connection);
+        ASSERT_TRUE(publisher);
+        for (int i = 0; i < kCount; ++i) ASSERT_TRUE(publisher->publish("Orders", std::string_view("x")));
+        ASSERT_TRUE(publisher->wait_persisted(seconds(60)));
+    }
+    EXPECT_THAT(engine_->status_json(), HasSubstr(R"("name":"Orders","depth":200000)"));
+    engine_->set_clock(2'000'000'000);
+    EXPECT_THAT(engine_->status_json(), HasSubstr(R"("name":"Orders","depth":0)"));
+    stop();
+    start();
+    EXPECT_THAT(engine_->status_json(), HasSubstr(R"("name":"Orders","depth":0)"));
+}
+
 }  // namespace
 }  // namespace pinnace::testing
