@@ -360,6 +360,16 @@ std::vector<std::byte> FakeEngine::answer(Session& session, const shm::SocketMes
             ok().put(subscription_).put(limit);
             break;
         }
+        case protocol::RequestKind::replace: {
+            const auto id = in.get<std::uint32_t>();
+            given_at_replace = in.get<std::uint8_t>();
+            target_at_replace = in.get_text();
+            const auto limit = in.get<std::uint64_t>();
+            for (Subscription& subscription : session.subscriptions)
+                if (subscription.id == id) subscription.limit = limit;
+            ok().put(id).put(limit);
+            break;
+        }
         case protocol::RequestKind::unsubscribe: {
             const auto id = in.get<std::uint32_t>();
             std::erase_if(session.subscriptions, [&](const Subscription& s) { return s.id == id; });

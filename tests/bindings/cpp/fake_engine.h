@@ -78,6 +78,8 @@ class FakeEngine {
     std::vector<Applied> verbs;
     std::vector<std::uint64_t> read_numbers;
     int untaken_count = 0;
+    unsigned given_at_replace = 0;  // bits: target, limit, filter
+    std::string target_at_replace;
 
  private:
     struct Subscription {

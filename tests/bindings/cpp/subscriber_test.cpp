@@ -159,6 +159,57 @@ TEST_F(SubscriberTest, WhatAnEndedSubscriptionLeftInTheRingIsNotHandedToTheNextO
     EXPECT_TRUE(must(subscriber.take(1, Timeout::zero())).empty());
 }
 
+TEST_F(SubscriberTest, ReplaceSaysWhatIsNewKeepsTheRestAndHoldsInTheNextLifeToo) {
+    engine_->start();
+    Connection connection = connect();
+    Publisher publisher = must(Publisher::open(connection));
+    Subscriber subscriber = must(Subscriber::open(connection, "q"));
+    for (int i = 0; i < 3; ++i) must(publisher.publish("t", std::to_string(i)));
+    must(publisher.wait_persisted());
+    EXPECT_EQ(texts(must(subscriber.take(9))), (std::vector<std::string>{"0"}));
+    must(subscriber.replace({.max_backlog = 3}));
+    EXPECT_EQ(subscriber.max_backlog(), 3u);
+    std::vector<std::string> more;
+    while (more.size() < 2)
+        for (const std::string& text : texts(must(subscriber.take(9)))) more.push_back(text);
+    EXPECT_EQ(more, (std::vector<std::string>{"1", "2"}));
+    engine_->die();
+    EXPECT_EQ(engine_->given_at_replace, 2u);
+    EXPECT_EQ(engine_->target_at_replace, "q");
+    next_life();
+    std::vector<std::string> again;
+    while (again.size() < 3)
+        for (const std::string& text : texts(must(subscriber.take(9)))) again.push_back(text);
+    EXPECT_EQ(subscriber.max_backlog(), 3u);
+}
+
+TEST_F(SubscriberTest, WhatOnlyPullsOrHasEndedIsNotReplaced) {
+    engine_->start();
+    Connection connection = connect();
+    Subscriber pulls = must(Subscriber::open_for_pulls(connection, "q"));
+    EXPECT_EQ(pulls.replace({.max_backlog = 3}).error().code, ErrorCode::bad_request);
+    Subscriber ended = must(Subscriber::open(connection, "q"));
+    must(ended.unsubscribe());
+    EXPECT_EQ(ended.replace({.max_backlog = 3}).error().code, ErrorCode::closed);
+}
+
+TEST_F(SubscriberTest, AnAbandonedConnectionIsOfNoUseAndItsMessagesGoToOthers) {
+    engine_->start();
+    Connection other = connect();
+    Publisher publisher = must(Publisher::open(other));
+    {
+        Connection connection = connect();
+        Subscriber subscriber = must(Subscriber::open(connection, "q"));
+        must(publisher.publish("t", "x"));
+        ASSERT_EQ(must(subscriber.take()).size(), 1u);
+        connection.abandon();
+        EXPECT_EQ(subscriber.take().error().code, ErrorCode::closed);
+        EXPECT_FALSE(connection.status());
+    }
+    Subscriber subscriber = must(Subscriber::open(other, "q"));
+    EXPECT_EQ(must(subscriber.take())[0].text(), "x");
+}
+
 TEST_F(SubscriberTest, AnEngineThatLiesIsAnErrorAndNoCrash) {
     engine_->lies = true;
     engine_->start();
