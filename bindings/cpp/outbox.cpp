@@ -13,18 +13,6 @@ namespace pinnace::client {
 
 namespace {
 
-constexpr std::size_t kIdSizeMax = 128;  // of groups and dedup ids (F1, U1)
-
-bool is_id(std::string_view text) {
-    if (text.empty() || text.size() > kIdSizeMax) return false;
-    for (const char c : text) {
-        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        const bool other = (c >= '0' && c <= '9') || c == '_' || c == '.' || c == ':' || c == '-';
-        if (!letter && !other) return false;
-    }
-    return true;
-}
-
 std::string random_name() {
     std::random_device random;
     return fmt::format("auto-{:08x}{:08x}{:08x}", random(), random(), random());
@@ -90,12 +78,6 @@ std::expected<void, Error> Outbox::check(const OutgoingMessage& message) const {
         return std::unexpected(too_large(message.body.size()));
     }
     const MessageOptions& options = message.options;
-    if (options.group && !is_id(*options.group)) {
-        return error(ErrorCode::bad_group, "a group has 1 to 128 of the characters A-Z a-z 0-9 _ . : -");
-    }
-    if (options.dedup && !is_id(*options.dedup)) {
-        return error(ErrorCode::bad_dedup, "a dedup id has 1 to 128 of the characters A-Z a-z 0-9 _ . : -");
-    }
     if ((options.delay && options.delay->count() < 0) ||
         (options.expiration && options.expiration->count() < 0)) {
         return error(ErrorCode::bad_request, "delay and expiration are not negative");

@@ -64,7 +64,8 @@ class Publisher {
     // Whether there is such a topic or queue to publish to; `unknown_topic` if not (T9).
     std::expected<void, Error> check(std::string_view topic);
 
-    // Refused at once: an unknown topic, a body above message_size_max(), a malformed group or dedup id.
+    // Refused at once: an unknown topic, a body above message_size_max(). A malformed group or dedup id is
+    // refused by the engine, if a queue that takes the message in needs it.
     std::expected<Receipt, Error> publish(std::string_view topic, std::span<const std::byte> body,
                                           Timeout timeout = kForever);
     std::expected<Receipt, Error> publish(std::string_view topic, std::string_view body,
