@@ -70,7 +70,9 @@ concept SessionPort =
         port.take_ack();
         { port.ack_count() } -> std::same_as<std::uint64_t>;  // entries taken since the ring was made
         { port.ack_capacity() } -> std::same_as<std::uint32_t>;
-        { port.answer_room() } -> std::same_as<std::uint32_t>;
+        { port.answer_capacity() } -> std::same_as<std::uint32_t>;
+        // Free entries of the answer ring, exactly if they are fewer than asked for.
+        { port.answer_room(std::uint32_t{}) } -> std::same_as<std::uint32_t>;
         port.answer(answer);           // there must be room
         port.deliver(delivery, true);  // there must be room; true: a body that was asked for once more
         { port.has_input() } -> std::same_as<bool>;  // a frame or an entry waits

@@ -43,7 +43,9 @@ struct PumpLimits {
     std::uint32_t copy_size_max_per_turn = 128u << 10;  // of one session's bodies (rule 15)
     std::uint32_t frame_count_max_per_turn = 64;        // of one session: nobody starves the others
     std::uint32_t barrier_count_max = 1024;  // that one subscription may let wait for room in its ring (B2)
-    std::uint32_t again_count_max = 65'536;  // bodies asked for again that wait for room in a ring
+    std::uint32_t subscription_count_max = 1024;  // of one session
+    std::size_t filter_size_max = 64u << 10;      // bytes of a subscription's or a verb's filter
+    std::uint32_t again_count_max = 65'536;       // bodies asked for again that wait for room in a ring
     std::uint32_t step_record_count =
         4096;                       // a command that makes more of independent ones is parted (rule 7)
     std::uint32_t ring_low = 1024;  // the client's cursor is looked at when fewer entries are known free
@@ -175,6 +177,7 @@ class Pump final : private Effects {
     bool flush_one(SubscriptionId id);
     void drop_pending(SubscriptionId id, std::vector<Untaken>& untaken);
     Subscription& subscription(SubscriptionId id, SessionId session);
+    std::optional<RequestError> beyond_limits(SessionId id, bool is_new, std::string_view filter) const;
     bool owns(SessionId session, SubscriptionId subscription) const {
         return subscription < subscriptions_.size() && subscriptions_[subscription].session == session;
     }

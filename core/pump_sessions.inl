@@ -109,6 +109,7 @@ std::expected<Subscribed, RequestError> Pump<Port, Log, Out>::subscribe(SessionI
     Session& s = session(id);
     refresh_ring(s);
     if (s.violated) return std::unexpected(RequestError{Answer::bad_request, "the session is detached"});
+    if (auto error = beyond_limits(id, true, request.filter)) return std::unexpected(*error);
     request.client = s.client;
     auto answer = core_.subscribe(request);
     end_step();
@@ -129,6 +130,9 @@ std::expected<Subscribed, RequestError> Pump<Port, Log, Out>::replace(SessionId 
     if (!owns(id, request.subscription)) {
         return std::unexpected(RequestError{Answer::bad_request, "no such subscription of this session"});
     }
+    if (auto error =
+            beyond_limits(id, false, request.filter != nullptr ? *request.filter : std::string_view()))
+        return std::unexpected(*error);
     auto answer = core_.replace(request);
     end_step();
     return answer;
@@ -142,6 +146,8 @@ std::expected<Pulled, RequestError> Pump<Port, Log, Out>::pull(SessionId id, Pul
     }
     refresh_ring(s);
     if (s.violated) return std::unexpected(RequestError{Answer::bad_request, "the session is detached"});
+    const bool is_new = request.subscription == kNone;
+    if (auto error = beyond_limits(id, is_new, request.filter)) return std::unexpected(*error);
     request.client = s.client;
     auto answer = core_.pull(request);
     end_step();
@@ -153,10 +159,28 @@ template <SessionPort Port, LogPort Log, Outside Out>
 std::expected<std::uint64_t, RequestError> Pump<Port, Log, Out>::verbs_where(SessionId id,
                                                                              VerbWhereRequest request,
                                                                              Slice& slice) {
+    if (auto error = beyond_limits(id, false, request.filter)) return std::unexpected(*error);
     request.client = session(id).client;
     auto answer = core_.verbs_where(request, slice);
     end_step();
     return answer;
+}
+
+// What one client may ask of memory and time that all share.
+template <SessionPort Port, LogPort Log, Outside Out>
+std::optional<RequestError> Pump<Port, Log, Out>::beyond_limits(SessionId id, bool is_new,
+                                                                std::string_view filter) const {
+    if (filter.size() > limits_.filter_size_max) {
+        return RequestError{Answer::bad_filter, "the filter is longer than " +
+                                                    std::to_string(limits_.filter_size_max) + " bytes"};
+    }
+    const auto held = std::ranges::count(subscriptions_, id, &Subscription::session);
+    if (is_new && static_cast<std::uint64_t>(held) >= limits_.subscription_count_max) {
+        return RequestError{
+            Answer::bad_request,
+            "a session may have " + std::to_string(limits_.subscription_count_max) + " subscriptions"};
+    }
+    return std::nullopt;
 }
 
 template <SessionPort Port, LogPort Log, Outside Out>
@@ -185,13 +209,13 @@ void Pump<Port, Log, Out>::subscription_ended(SubscriptionId subscription, std::
 // Nobody reads the answers of a session that is ending; those that do not fit are dropped.
 template <SessionPort Port, LogPort Log, Outside Out>
 bool Pump<Port, Log, Out>::answers_fit(const Session& s, std::size_t count) const {
-    return s.ending || s.port->answer_room() >= count;
+    return s.ending || s.port->answer_room(static_cast<std::uint32_t>(count)) >= count;
 }
 
 template <SessionPort Port, LogPort Log, Outside Out>
 void Pump<Port, Log, Out>::answer(SessionId id, const AnswerEntry& entry) {
     Session& s = session(id);
-    if (s.port->answer_room() == 0) return;
+    if (s.port->answer_room(1) == 0) return;
     s.port->answer(entry);
     out_.touched(id);
 }

@@ -77,6 +77,9 @@ bool Pump<Port, Log, Out>::read_acks(SessionId id) {
                        false;
             }
         }
+        if (s.list.size() >= s.port->answer_capacity()) {
+            return violation(id, "a list of acknowledgments is longer than its ring of answers"), false;
+        }
         // Who does not read answers is not read: that is the holder's own affair, and time does not wait
         // for it.
         if (!answers_fit(s, s.list.size() + 1)) return false;
@@ -158,11 +161,16 @@ auto Pump<Port, Log, Out>::read_frame(SessionId id, std::uint32_t& copy_left) ->
         if (is_plain(s.frame) && assembly.empty() && s.frame.body.size() <= copy_left)
             return publish_plain(id, copy_left);
         if (s.frame.first) {
+            if (assembly.parts().size() >= s.port->answer_capacity()) {
+                return violation(id, "a publish has more messages than its ring of answers has places"),
+                       Step::idle;
+            }
             if (!answers_fit(s, assembly.parts().size() + 1)) return Step::unread;
             if (!log_.room_for_submission()) return Step::blocked;
             const auto at = log_.allocate(s.frame.message_size);
             if (!at) return Step::blocked;
             if (!assembly.begin_message(s.frame, *at)) {
+                log_.abandon(*at, s.frame.message_size);
                 return violation(id, "a publish has malformed options"), Step::idle;
             }
         }

@@ -15,6 +15,7 @@
 //   bell       the sleep count, see doorbell.h.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <expected>
@@ -110,7 +111,9 @@ class ClientSession {
     // flags and submit positions. False: the ring is full. At most ack_list_max() entries. Rings the
     // dispatcher.
     bool try_acknowledge(std::span<AckEntry> entries);
-    std::size_t ack_list_max() const { return geometry().ack_count / 2 - 1; }
+    std::size_t ack_list_max() const {
+        return std::min(geometry().ack_count / 2 - 1, geometry().answer_count);
+    }
 
     // After something was written to a ring by hand: wakes the dispatcher if it sleeps.
     void ring() { bell_.ring_if_asleep(); }

@@ -146,6 +146,11 @@ std::expected<Receipt, Error> Outbox::publish(std::span<const OutgoingMessage> m
         sum += message.body.size();
     }
     if (sum > session_.shm().message_size_max()) return std::unexpected(too_large(sum));
+    if (const std::uint64_t most = session_.shm().geometry().answer_count; items.size() > most) {
+        return error(
+            ErrorCode::too_large,
+            fmt::format("{} messages are above the limit of {} for one publish", items.size(), most));
+    }
     return send(items, number, timeout);
 }
 

@@ -172,6 +172,12 @@ int serve(const Options& options) {
         daemon::notify_service_manager("READY=1");
     });
     daemon::notify_service_manager("STOPPING=1");
+    // Whoever asks again does not want to wait for clients and disk: what is durable stays so.
+    sigset_t again;
+    sigemptyset(&again);
+    sigaddset(&again, SIGTERM);
+    sigaddset(&again, SIGINT);
+    pthread_sigmask(SIG_UNBLOCK, &again, nullptr);
     const auto stopped = (*engine)->stop();
     if (signal == 0)
         throw CommandError{"the journal failed: nothing more was reported persisted; start again to recover"};

@@ -58,9 +58,12 @@ class SessionPort {
     std::uint64_t ack_count() const { return session_.acks().index(); }
     std::uint32_t ack_capacity() const { return static_cast<std::uint32_t>(session_.geometry().ack_count); }
 
-    std::uint32_t answer_room() {
+    std::uint32_t answer_capacity() const {
+        return static_cast<std::uint32_t>(session_.geometry().answer_count);
+    }
+    std::uint32_t answer_room(std::uint32_t wanted) {
         shm::AnswerWriter& answers = session_.answers();
-        if (answers.free_count() < kAnswerRoomLow) answers.refresh();
+        if (answers.free_count() < std::max(wanted, kAnswerRoomLow)) answers.refresh();
         return static_cast<std::uint32_t>(answers.free_count());
     }
     void answer(const AnswerEntry& entry) {

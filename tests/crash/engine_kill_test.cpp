@@ -241,5 +241,33 @@ TEST(EngineKill, LosesNothingPersistedAndBringsNothingBackThatWasDurablyAcknowle
     EXPECT_EQ(engine.stop(), 0);
 }
 
+// The client never freezes its cursor, so an orderly stop would wait for it.
+TEST(EngineStop, ASecondSignalEndsItAtOnceAndNothingPersistedIsLost) {
+    const TempDir directory;
+    EngineProcess engine(PINNACE_BINARY, {"--data", directory.path(), "--queue", "orders", "--wait", "block",
+                                          "--no-pin", "--rejoin-grace", "10ms"});
+    ASSERT_TRUE(engine.start()) << engine.last_line();
+    ConnectionOptions options;
+    options.socket = directory.path() + "/pinnace.sock";
+    {
+        const auto connection = Connection::open(options);
+        ASSERT_TRUE(connection) << connection.error().text;
+        auto publisher = Publisher::open(*connection);
+        auto subscriber = Subscriber::open(*connection, "orders", {.max_backlog = 1});
+        ASSERT_TRUE(publisher && subscriber);
+        ASSERT_TRUE(publisher->publish("orders", std::string_view("x")));
+        ASSERT_TRUE(publisher->wait_persisted(seconds(30)));
+        EXPECT_NE(engine.stop_at_once(), 0);
+    }
+    ASSERT_TRUE(engine.start()) << engine.last_line();
+    const auto connection = Connection::open(options);
+    ASSERT_TRUE(connection) << connection.error().text;
+    auto subscriber = Subscriber::open(*connection, "orders", {.max_backlog = 1});
+    ASSERT_TRUE(subscriber);
+    const auto messages = subscriber->take(1, seconds(30));
+    ASSERT_TRUE(messages);
+    EXPECT_EQ(messages->size(), 1u);
+}
+
 }  // namespace
 }  // namespace pinnace::testing

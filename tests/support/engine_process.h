@@ -54,6 +54,13 @@ class EngineProcess {
         ::kill(pid_, SIGTERM);
         return wait_for_end();
     }
+    // It is told to stop and told again before it can have done so; the signal that ended it, or 0.
+    int stop_at_once() {
+        ::kill(pid_, SIGTERM);
+        ::kill(pid_, SIGINT);
+        const int status = wait_for_end();
+        return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    }
     // All that it said before it was ready, or before it ended.
     std::string last_line() const { return said_ + line_; }
 

@@ -73,7 +73,10 @@ class FakePort {
     }
     std::uint64_t ack_count() const { return ack_count_; }
     std::uint32_t ack_capacity() const { return 64; }
-    std::uint32_t answer_room() const { return answer_capacity - static_cast<std::uint32_t>(answers.size()); }
+    std::uint32_t answer_capacity() const { return answer_count_max; }
+    std::uint32_t answer_room(std::uint32_t) const {
+        return answer_count_max - static_cast<std::uint32_t>(answers.size());
+    }
     void answer(const AnswerEntry& entry) { answers.push_back(entry); }
     void deliver(const Delivery& delivery, bool again) {
         overflowed = overflowed || deliveries.size() - cursor >= ring_capacity;
@@ -108,7 +111,7 @@ class FakePort {
     std::vector<AnswerEntry> answers;
     std::size_t cursor = 0;
     std::uint32_t ring_capacity = 64;
-    std::uint32_t answer_capacity = 64;
+    std::uint32_t answer_count_max = 64;
     std::size_t again_count = 0;  // deliveries of bodies that were asked for again
     bool overflowed = false;      // something was delivered without room
     bool is_frozen = false;
@@ -150,6 +153,7 @@ class FakeLog {
     const std::byte* body(LogPosition position) {
         return reinterpret_cast<const std::byte*>(bodies_[position.bits].data());
     }
+    std::size_t body_count() const { return bodies_.size(); }
     std::string text(LogPosition position) const { return bodies_.at(position.bits); }
     void finish(LogPosition, Time, std::uint32_t, std::uint32_t) {}
     void abandon(LogPosition position, std::uint32_t) { bodies_.erase(position.bits); }
