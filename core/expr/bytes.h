@@ -35,8 +35,9 @@ inline std::uint64_t prefix_of(std::string_view text) {
 // The size of a name and its first four bytes as one word, which tells most names apart.
 inline std::uint64_t head_of(std::string_view name) {
     const std::size_t size = name.size();
+    const char* const at = name.data();
     if (size >= 4)
-        return static_cast<std::uint32_t>(size) | std::uint64_t{load_word<std::uint32_t>(name.data())} << 32;
+        return static_cast<std::uint32_t>(size) | std::uint64_t{load_word<std::uint32_t>(at)} << 32;
     return size | prefix_of(name) << 32;
 }
 
